@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * The fields of the layout notation, and where struct sf_layout keeps each. Constants; any thread.
+ */
+#ifndef SF_SHM_NOTATION_H
+#define SF_SHM_NOTATION_H
+
+#include "shm/sflayout.h"
+
+#include <stdint.h>
+
+#define SF_SHM_FIELD_COUNT 5
+/** Width of the widest ID. */
+#define SF_SHM_ID_BITS_MAX 64u
+/** Width of the widest node id, worker and process together; and of the widest sequence. */
+#define SF_SHM_NODE_BITS_MAX 31u
+#define SF_SHM_SEQUENCE_BITS_MAX 31u
+/** Width of the widest time field. */
+#define SF_SHM_TIME_BITS_MAX 63u
+#define SF_SHM_TICK_MS_MAX 60000u
+/** 2^53, either side of 1970: whole milliseconds that a double, so any JSON reader, keeps exactly.
+ */
+#define SF_SHM_EPOCH_MS_MAX INT64_C(9007199254740992)
+
+struct sf_shm_field {
+	const char *letter;
+	const char *name;
+	uint8_t bits_min; /* 0: the field may be absent */
+	uint8_t bits_max;
+	uint8_t bits_at; /* offsets in struct sf_layout */
+	uint8_t shift_at;
+};
+
+extern const struct sf_shm_field sf_shm_fields[SF_SHM_FIELD_COUNT];
+
+static inline unsigned sf_shm_field_bits(const struct sf_layout *layout,
+					 const struct sf_shm_field *field)
+{
+	return ((const uint8_t *)layout)[field->bits_at];
+}
+
+static inline unsigned sf_shm_field_shift(const struct sf_layout *layout,
+					  const struct sf_shm_field *field)
+{
+	return ((const uint8_t *)layout)[field->shift_at];
+}
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * The time page: turns CLOCK_MONOTONIC into the stream's Unix time and tick.
+ *
+ * A latch: two copies and a sequence whose lowest bit says which one to read. The writer turns
+ * readers to one copy while it rewrites the other, so a daemon killed between any two stores leaves
+ * a page that still reads; no reader ever waits for the writer.
+ *
+ * Pairs in this file:
+ *   T1 release -> B1 acquire   a reader that sees the new sequence sees the copy it points to
+ *   T2 release fence -> B2     stores into a copy stay behind the sequence that turned readers
+ *                              away from it: a reader that saw one of them fails its re-check
+ */
+#ifndef SF_SHM_TIMEPAGE_H
+#define SF_SHM_TIMEPAGE_H
+
+#include "shm/abi.h"
+
+#include <errno.h>
+
+/** Plain copy of what the page says. */
+struct sf_shm_clock {
+	int64_t base_mono_ns;
+	int64_t base_unix_ns;
+	uint32_t shift;
+};
+
+/** Time on the page at a monotonic reading; before the base pair it is the base. */
+static inline int64_t sf_shm_clock_unix_ns(const struct sf_shm_clock *clock, int64_t mono_ns)
+{
+	int64_t passed = mono_ns - clock->base_mono_ns;
+
+	return passed <= 0 ? clock->base_unix_ns : clock->base_unix_ns + (passed >> clock->shift);
+}
+
+/** Monotonic time at which the page will show `unix_ns`; INT64_MAX if time stands still. */
+static inline int64_t sf_shm_clock_mono_ns(const struct sf_shm_clock *clock, int64_t unix_ns)
+{
+	int64_t ahead = unix_ns - clock->base_unix_ns;
+
+	if (ahead <= 0)
+		return clock->base_mono_ns;
+	if (clock->shift >= 63 || ahead > ((INT64_MAX - clock->base_mono_ns) >> clock->shift))
+		return INT64_MAX;
+	return clock->base_mono_ns + (int64_t)((uint64_t)ahead << clock->shift);
+}
+
+/** Tick that holds a Unix time, rounded down; 0 before the second tick, which is never published. */
+static inline uint64_t sf_shm_tick_at(const struct sf_layout *layout, int64_t unix_ns)
+{
+	int64_t since = unix_ns - layout->epoch_ms * INT64_C(1000000);
+
+	return since <= 0 ? 0 : (uint64_t)since / (layout->tick_ms * UINT64_C(1000000));
+}
+
+/** Unix time at which a tick begins, ns. The tick lies inside the layout. */
+static inline int64_t sf_shm_tick_start_ns(const struct sf_layout *layout, uint64_t tick)
+{
+	return (layout->epoch_ms + (int64_t)(tick * layout->tick_ms)) * INT64_C(1000000);
+}
+
+static inline void sf_shm_time_store(struct sf_shm_time *copy, const struct sf_shm_clock *clock)
+{
+	/* relaxed: the latch around it orders them */
+	atomic_store_explicit(&copy->base_mono_ns, clock->base_mono_ns, memory_order_relaxed);
+	atomic_store_explicit(&copy->base_unix_ns, clock->base_unix_ns, memory_order_relaxed);
+	atomic_store_explicit(&copy->shift, clock->shift, memory_order_relaxed);
+}
+
+/** Daemon, beat thread only: show a new clock. */
+static inline void sf_shm_time_write(struct sf_shm_timepage *page, const struct sf_shm_clock *clock)
+{
+	/* relaxed: this thread is the only writer */
+	uint64_t sequence = atomic_load_explicit(&page->sequence, memory_order_relaxed);
+
+	for (int i = 0; i < 2; i++) {
+		sequence++;
+		/* T1, pairs with B1: the copy that readers turn to was written a round ago */
+		atomic_store_explicit(&page->sequence, sequence, memory_order_release);
+		atomic_thread_fence(memory_order_release); /* T2, pairs with B2 */
+		sf_shm_time_store(&page->copy[(sequence & 1) ^ 1], clock);
+	}
+}
+
+/**
+ * Read the clock on the page.
+ * @return 0, or -EAGAIN when the page changed under every try, which a sane daemon cannot cause
+ */
+static inline int sf_shm_time_read(const struct sf_shm_timepage *page, struct sf_shm_clock *ret)
+{
+	for (int tries = 0; tries < 64; tries++) {
+		/* B1, pairs with T1 */
+		uint64_t sequence = atomic_load_explicit(&page->sequence, memory_order_acquire);
+		const struct sf_shm_time *copy = &page->copy[sequence & 1];
+		struct sf_shm_clock clock = {
+			.base_mono_ns =
+				atomic_load_explicit(&copy->base_mono_ns, memory_order_relaxed),
+			.base_unix_ns =
+				atomic_load_explicit(&copy->base_unix_ns, memory_order_relaxed),
+			.shift = (uint32_t)atomic_load_explicit(&copy->shift, memory_order_relaxed),
+		};
+
+		atomic_thread_fence(memory_order_acquire); /* B2, pairs with T2 */
+		/* relaxed: ordered after the loads above by B2 */
+		if (atomic_load_explicit(&page->sequence, memory_order_relaxed) == sequence) {
+			*ret = clock;
+			return 0;
+		}
+	}
+	return -EAGAIN;
+}
+
+#endif
