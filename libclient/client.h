@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * Inside libsfclient: what a client, an attachment and a cursor are made of, and which file owns
+ * which step.
+ *
+ *   attach.c     socket, request, reply, mapping and its checks
+ *   reattach.c   the same without blocking, while the daemon is gone
+ *   client.c     sf_open, sf_close, who holds which attachment
+ *   cursor.c     cursors, sf_next's slow path, sf_fill, sf_claim_range
+ *   ordered.c    sf_next_ordered
+ *   take.c       one claim: tick, ring, and what to do when no ID can be given
+ *   default.c    sf_id
+ *
+ * Fork: what must not be shared with a child lies on pages with MADV_WIPEONFORK (a cursor's public
+ * part, a client's re-attachment); everything else is inherited and stays valid.
+ */
+#ifndef SF_CLIENT_INTERNAL_H
+#define SF_CLIENT_INTERNAL_H
+
+#include "shm/control.h"
+#include "shm/ring.h"
+#include "shm/timepage.h"
+
+#include <sfclient.h>
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/** A mapped ring. Lives as long as its client; its mapping only while somebody holds it. */
+struct sf_attachment {
+	struct sf_shm_ring ring;
+	/* holders: the client while this is its newest, and every cursor on it. 0 = unmapped.
+	 * Taken by compare-and-swap from non-zero only, so that a holder never revives it. */
+	_Atomic uint32_t refs;
+	uint64_t grants_bytes;
+	uint64_t claims_bytes;
+	int64_t mono_offset_ns; /* the daemon's monotonic clock less ours (time namespaces) */
+	struct sf_attachment *older;
+};
+
+/** Re-attachment in flight. On a MADV_WIPEONFORK page: a child starts with none. */
+struct sf_reattach {
+	/* try-lock | A: acquire on entry, release on exit; nobody ever waits for it */
+	_Atomic uint32_t busy;
+	uint32_t waiting_for_reply;
+	int fd; /* valid while waiting_for_reply */
+	int64_t sent_ns;
+	/* earliest next step | relaxed: only a pace */
+	_Atomic int64_t next_ns;
+};
+
+struct sf_client {
+	_Atomic uint32_t refs; /* the caller's handle and every cursor */
+	/* where new cursors go | release N1 in sf_client_adopt(), acquire N2 in sf_attachment_get() */
+	_Atomic(struct sf_attachment *) newest;
+	struct sf_reattach *reattach;
+	struct sf_layout layout;
+	int fd; /* control connection; changed only under reattach->busy */
+	uint32_t wait;
+	int64_t timeout_ns;
+	sf_log_fn log;
+	void *log_data;
+	/* time, replaceable by tests */
+	int64_t (*mono_ns)(void);
+	void (*sleep_until)(int64_t mono_ns);
+	char stream[SF_SHM_STREAM_NAME_MAX];
+	char socket[108];
+};
+
+/** What sf_next_ordered() may reuse while the beat stands still. */
+struct sf_ordered {
+	uint64_t beat;
+	uint64_t tick;
+	struct sf_shm_range range; /* of the claim that opened the tick */
+	uint32_t budget;	   /* calls until the clock is looked at again; 0 = nothing cached */
+};
+
+/** A cursor's private part, on the page after the public part; survives fork. */
+struct sf_cursor_private {
+	struct sf_client *client;
+	struct sf_attachment *attachment;
+	uint32_t wait;
+	uint32_t claim_size; /* adapts: 1 .. sf_claim_limit() */
+	int64_t timeout_ns;
+	struct sf_ordered ordered;
+};
+
+/** One successful claim, as IDs. */
+struct sf_take {
+	struct sf_shm_range range;
+	uint64_t first;
+	uint64_t step;
+	uint32_t count;
+	uint64_t beat; /* as loaded before the claim */
+	bool live;     /* the daemon beats: the range may be kept while the beat stands */
+};
+
+/* client.c */
+void sf_log(const struct sf_client *client, int level, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+int sf_client_new(const struct sf_options *options, struct sf_client **ret_client);
+void sf_client_unref(struct sf_client *client);
+struct sf_attachment *sf_attachment_get(struct sf_client *client);
+void sf_attachment_put(struct sf_attachment *attachment);
+
+/* attach.c */
+int sf_socket_connect(struct sf_client *client, int *ret_fd);
+int sf_attach_send(struct sf_client *client, int fd);
+int sf_attach_receive(struct sf_client *client, int fd, int64_t sent_ns);
+int sf_client_adopt(struct sf_client *client, int grants_fd, int claims_fd, int64_t offset_ns);
+
+/* reattach.c */
+void sf_reattach_step(struct sf_client *client, int64_t mono_ns);
+
+/* cursor.c */
+struct sf_cursor_private *sf_cursor_private(struct sf_cursor *cursor);
+void sf_cursor_drop(struct sf_cursor *cursor, struct sf_cursor_private *private);
+
+/* take.c */
+uint32_t sf_claim_limit(const struct sf_shm_ring *ring);
+/** Claims `n` counters while the daemon beats, `n_idle` otherwise; waits as the cursor says, until
+ *  `*deadline_ns`, which is set at the first wait and carries over the claims of one call. */
+int sf_take(struct sf_cursor_private *cursor, uint32_t n, uint32_t n_idle, int64_t *deadline_ns,
+	    struct sf_take *ret_take);
+/** Counters that were claimed and will not be handed out. */
+void sf_count_dropped(const struct sf_shm_ring *ring, uint64_t count);
+
+#endif

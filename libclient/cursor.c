@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * Cursors: a thread's position in the range it claimed last, and the calls that use it. A cursor
+ * is two pages: the public part on a page that fork wipes, the private part on the page after it.
+ * A wiped cursor reads as an empty range, so a child's next call starts with a claim of its own.
+ */
+#include "libclient/client.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static size_t page_bytes(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/*
+ * The public part may have been wiped, so the private part is found by address alone. The page
+ * size is a constant of the platform's ABI here, and checked when the cursor is made.
+ */
+#define CURSOR_PAGE 4096u
+
+struct sf_cursor_private *sf_cursor_private(struct sf_cursor *cursor)
+{
+	return (struct sf_cursor_private *)((char *)cursor + CURSOR_PAGE);
+}
+
+int sf_cursor_open(struct sf_client *client, struct sf_cursor **ret_cursor)
+{
+	struct sf_cursor_private *private;
+	char *pages;
+
+	if (!client || !ret_cursor)
+		return -EINVAL;
+	if (page_bytes() > CURSOR_PAGE) {
+		sf_log(client, SF_LOG_ERROR,
+		       "pages of %zu bytes: this build of libsfclient knows pages of %u",
+		       page_bytes(), CURSOR_PAGE);
+		return -EINVAL;
+	}
+	pages = mmap(NULL, (size_t)2 * CURSOR_PAGE, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (pages == MAP_FAILED)
+		return -errno;
+	if (madvise(pages, CURSOR_PAGE, MADV_WIPEONFORK) < 0) {
+		int error = -errno;
+
+		sf_log(client, SF_LOG_ERROR,
+		       "MADV_WIPEONFORK: %s; IDs could repeat after fork, so no cursor is made",
+		       strerror(-error));
+		(void)munmap(pages, (size_t)2 * CURSOR_PAGE);
+		return error;
+	}
+	private = sf_cursor_private((struct sf_cursor *)pages);
+	private->client = client;
+	private->attachment = sf_attachment_get(client);
+	private->wait = client->wait;
+	private->timeout_ns = client->timeout_ns;
+	private->claim_size = 1;
+	/* relaxed: the caller holds a reference of its own meanwhile */
+	atomic_fetch_add_explicit(&client->refs, 1, memory_order_relaxed);
+	*ret_cursor = (struct sf_cursor *)pages;
+	return 0;
+}
+
+void sf_cursor_close(struct sf_cursor *cursor)
+{
+	struct sf_cursor_private *private;
+	struct sf_client *client;
+
+	if (!cursor)
+		return;
+	private = sf_cursor_private(cursor);
+	client = private->client;
+	sf_cursor_drop(cursor, private);
+	sf_attachment_put(private->attachment);
+	(void)munmap(cursor, (size_t)2 * CURSOR_PAGE);
+	sf_client_unref(client);
+}
+
+int sf_cursor_set_wait(struct sf_cursor *cursor, uint32_t wait, int64_t timeout_ns)
+{
+	if (!cursor || wait < SF_WAIT_SLEEP || wait > SF_WAIT_NONE || timeout_ns == 0 ||
+	    timeout_ns < SF_TIMEOUT_NONE)
+		return -EINVAL;
+	sf_cursor_private(cursor)->wait = wait;
+	sf_cursor_private(cursor)->timeout_ns = timeout_ns;
+	return 0;
+}
+
+/** Gives up what is left of the range, so that a later ID of this cursor is always larger. */
+void sf_cursor_drop(struct sf_cursor *cursor, struct sf_cursor_private *private)
+{
+	if (cursor->next == cursor->end)
+		return;
+	sf_count_dropped(&private->attachment->ring, (cursor->end - cursor->next) / cursor->step);
+	cursor->next = cursor->end;
+}
+
+/** The range may still be used: it has IDs, and its tick is the current one. */
+static bool cursor_is_fresh(const struct sf_cursor *cursor)
+{
+	/* relaxed: as in sf_next() */
+	return cursor->next != cursor->end &&
+	       __atomic_load_n(cursor->shared_beat, __ATOMIC_RELAXED) == cursor->beat;
+}
+
+/** Doubles after a range that was used up within its tick, halves after one thrown away. */
+static void adapt_claim_size(struct sf_cursor *cursor, struct sf_cursor_private *private)
+{
+	uint32_t limit = sf_claim_limit(&private->attachment->ring);
+
+	if (cursor->next != cursor->end)
+		private->claim_size = private->claim_size > 1 ? private->claim_size / 2 : 1;
+	else if (cursor->shared_beat &&
+		 __atomic_load_n(cursor->shared_beat, __ATOMIC_RELAXED) == cursor->beat)
+		private->claim_size = private->claim_size > limit / 2 ? limit : private->claim_size * 2;
+	if (private->claim_size > limit)
+		private->claim_size = limit;
+}
+
+__attribute__((cold, noinline)) int sf_next_slow(struct sf_cursor *cursor, uint64_t *ret_id)
+{
+	struct sf_cursor_private *private = sf_cursor_private(cursor);
+	struct sf_take take;
+	int64_t deadline_ns = 0;
+	int error;
+
+	adapt_claim_size(cursor, private);
+	sf_cursor_drop(cursor, private);
+	error = sf_take(private, private->claim_size, 1, &deadline_ns, &take);
+	if (error < 0)
+		return error;
+	cursor->next = take.first + take.step;
+	cursor->end = take.first + take.step * take.count;
+	cursor->step = take.step;
+	cursor->beat = take.beat;
+	/* Without a live beat the claim was of one: nothing is left, and nothing may be cached. */
+	cursor->shared_beat =
+		take.live ? (const uint64_t *)&private->attachment->ring.grants->beat : NULL;
+	*ret_id = take.first;
+	return 0;
+}
+
+/** Takes up to `count` IDs out of the cursor's own range. */
+static size_t fill_from_cursor(struct sf_cursor *cursor, uint64_t *ids, size_t count)
+{
+	uint64_t left = (cursor->end - cursor->next) / cursor->step;
+	size_t n = count < left ? count : (size_t)left;
+
+	for (size_t i = 0; i < n; i++)
+		ids[i] = cursor->next + i * cursor->step;
+	cursor->next += n * cursor->step;
+	return n;
+}
+
+int sf_fill(struct sf_cursor *cursor, uint64_t *ret_ids, size_t count)
+{
+	struct sf_cursor_private *private = sf_cursor_private(cursor);
+	int64_t deadline_ns = 0;
+	size_t done = 0;
+
+	if (cursor_is_fresh(cursor))
+		done = fill_from_cursor(cursor, ret_ids, count);
+	if (done < count)
+		sf_cursor_drop(cursor, private);
+	while (done < count) {
+		uint32_t limit = sf_claim_limit(&private->attachment->ring);
+		uint32_t n = count - done < limit ? (uint32_t)(count - done) : limit;
+		struct sf_take take;
+		int error = sf_take(private, n, n, &deadline_ns, &take);
+
+		if (error < 0)
+			return error;
+		for (uint32_t i = 0; i < take.count; i++)
+			ret_ids[done + i] = take.first + i * take.step;
+		done += take.count;
+	}
+	return 0;
+}
+
+int sf_claim_range(struct sf_cursor *cursor, uint32_t count, struct sf_range *ret_range)
+{
+	struct sf_cursor_private *private = sf_cursor_private(cursor);
+	uint32_t limit = sf_claim_limit(&private->attachment->ring);
+	int64_t deadline_ns = 0;
+	struct sf_take take;
+	int error;
+
+	if (count < 1 || count > SF_SHM_CLAIM_MAX)
+		return -EINVAL;
+	if (count > limit)
+		count = limit;
+	sf_cursor_drop(cursor, private);
+	error = sf_take(private, count, count, &deadline_ns, &take);
+	if (error < 0)
+		return error;
+	*ret_range = (struct sf_range){
+		.first = take.first, .step = take.step, .count = take.count};
+	return 0;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * Re-attaching while the daemon is gone: one step a call, at a bounded pace, by whichever thread
+ * comes along first; never waits, so that it delays no ID that the runway still covers. The new
+ * ring becomes the client's newest; cursors move over when their own ring's runway ends.
+ */
+#include "libclient/client.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#define PACE_CONNECT_NS INT64_C(20000000)
+#define PACE_REPLY_NS INT64_C(1000000)
+#define REPLY_MAX_NS INT64_C(1000000000)
+
+/** Sends a request on a new connection. @return when to go on */
+static int64_t begin(struct sf_client *client, struct sf_reattach *reattach, int64_t mono_ns)
+{
+	sf_log_fn log = client->log;
+	int fd = -1;
+	int error;
+
+	client->log = NULL; /* a daemon that is away is no news fifty times a second */
+	error = sf_socket_connect(client, &fd);
+	if (error == 0)
+		error = sf_attach_send(client, fd);
+	client->log = log;
+	if (error < 0) {
+		if (fd >= 0)
+			(void)close(fd);
+		return mono_ns + PACE_CONNECT_NS;
+	}
+	reattach->fd = fd;
+	reattach->sent_ns = mono_ns;
+	reattach->waiting_for_reply = 1;
+	return mono_ns + PACE_REPLY_NS;
+}
+
+/** Looks for the answer. @return when to go on */
+static int64_t finish(struct sf_client *client, struct sf_reattach *reattach, int64_t mono_ns)
+{
+	int error = sf_attach_receive(client, reattach->fd, reattach->sent_ns);
+
+	if (error == -EAGAIN && mono_ns - reattach->sent_ns < REPLY_MAX_NS)
+		return mono_ns + PACE_REPLY_NS;
+	reattach->waiting_for_reply = 0;
+	if (error < 0) {
+		(void)close(reattach->fd);
+		return mono_ns + PACE_CONNECT_NS;
+	}
+	if (client->fd >= 0)
+		(void)close(client->fd);
+	client->fd = reattach->fd;
+	sf_log(client, SF_LOG_INFO, "stream %s: attached to a new sfd", client->stream);
+	return mono_ns + PACE_CONNECT_NS;
+}
+
+void sf_reattach_step(struct sf_client *client, int64_t mono_ns)
+{
+	struct sf_reattach *reattach = client->reattach;
+	int64_t next_ns;
+
+	/* relaxed: a wrong guess costs one try of the lock */
+	if (mono_ns < atomic_load_explicit(&reattach->next_ns, memory_order_relaxed))
+		return;
+	/* Acquire, pairs with the release below: the fields are the last holder's. */
+	if (atomic_exchange_explicit(&reattach->busy, 1, memory_order_acquire) != 0)
+		return;
+	next_ns = reattach->waiting_for_reply ? finish(client, reattach, mono_ns)
+					      : begin(client, reattach, mono_ns);
+	atomic_store_explicit(&reattach->next_ns, next_ns, memory_order_relaxed);
+	atomic_store_explicit(&reattach->busy, 0, memory_order_release);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * One claim out of the ring: which tick, and what to do when no ID can be given. Runs on the
+ * caller's thread; enters the kernel only to sleep when the caller chose that, and to re-attach
+ * when the daemon is gone.
+ */
+#include "libclient/client.h"
+
+#include "shm/beat.h"
+#include "shm/pack.h"
+
+#include <errno.h>
+
+/* Longest nap: bounds how late a change of the time page or a new ring is noticed. */
+#define NAP_MAX_NS INT64_C(20000000)
+/* Nap while the horizon is the obstacle: nobody knows when it will move. */
+#define NAP_HORIZON_NS INT64_C(1000000)
+/* A sleeper that finds its slot recycled looks at the clock again; this often means spoilt words. */
+#define WRONG_TAG_MAX 64
+
+enum ring_status {
+	RING_OK,
+	RING_AHEAD,   /* the tick lies past the ahead limit */
+	RING_HORIZON, /* the tick is not published */
+	RING_STALE,   /* the slot was recycled: the clock must be read again */
+};
+
+/** The slow path's view of one moment. */
+struct moment {
+	int64_t mono_ns; /* the daemon's monotonic clock */
+	struct sf_shm_clock clock;
+	uint64_t now_tick;
+	uint64_t beat;
+	bool live;
+};
+
+uint32_t sf_claim_limit(const struct sf_shm_ring *ring)
+{
+	uint32_t sixteenth = ring->grants->capacity / 16;
+
+	if (sixteenth < 1)
+		return 1;
+	return sixteenth < SF_SHM_CLAIM_MAX ? sixteenth : SF_SHM_CLAIM_MAX;
+}
+
+void sf_count_dropped(const struct sf_shm_ring *ring, uint64_t count)
+{
+	/* relaxed: a statistic */
+	atomic_fetch_add_explicit(&ring->claims->dropped, count, memory_order_relaxed);
+}
+
+static int moment_read(const struct sf_client *client, const struct sf_attachment *attachment,
+		       struct moment *ret)
+{
+	const struct sf_shm_grants *grants = attachment->ring.grants;
+
+	/*
+	 * Acquire, before the clock: the tick of a beat seen here is not behind the clock read
+	 * after it. Pairs with the release in the daemon's beat.
+	 */
+	ret->beat = atomic_load_explicit(&grants->beat, memory_order_acquire);
+	ret->mono_ns = client->mono_ns() + attachment->mono_offset_ns;
+	if (sf_shm_time_read(&grants->time, &ret->clock) < 0)
+		return -EAGAIN;
+	ret->now_tick = sf_shm_tick_at(&grants->layout,
+				       sf_shm_clock_unix_ns(&ret->clock, ret->mono_ns));
+	ret->live = sf_shm_beat_is_live(ret->beat, ret->now_tick);
+	return 0;
+}
+
+/*
+ * Borrowing into a ring that takes over from an older one must wait until the clock is there: the
+ * older ring's clients may still be claiming below.
+ */
+static uint64_t ahead_limit(const struct sf_shm_grants *grants, uint64_t now)
+{
+	return now + (now < grants->first_tick ? 0 : grants->ahead_ticks);
+}
+
+/** The engine's three cases. `ret_tick` is the tick that could not be had, on failure. */
+static enum ring_status ring_take(const struct sf_shm_ring *ring, uint64_t now, uint32_t n,
+				  struct sf_shm_range *ret, uint64_t *ret_tick)
+{
+	uint64_t horizon = sf_shm_horizon(ring);
+	uint64_t floor = sf_shm_floor(ring);
+	uint64_t limit = ahead_limit(ring->grants, now);
+	uint64_t tick;
+
+	if (floor > horizon) /* hostile, or a runway that was given back */
+		floor = horizon < ring->grants->first_tick ? ring->grants->first_tick : horizon;
+	for (tick = now > floor ? now : floor;; tick++) {
+		*ret_tick = tick;
+		if (tick > limit)
+			return RING_AHEAD;
+		if (tick > horizon)
+			return RING_HORIZON;
+		switch (sf_shm_claim(ring, tick, n, ret)) {
+		case SF_SHM_CLAIM_OK:
+			sf_shm_floor_raise(ring, tick);
+			return RING_OK;
+		case SF_SHM_CLAIM_WRONG_TAG:
+			/* Far behind: we slept. Near: the word is spoilt, go past it. */
+			if (sf_shm_horizon(ring) - tick > ring->mask / 2)
+				return RING_STALE;
+			break;
+		case SF_SHM_CLAIM_EXHAUSTED:
+			break;
+		}
+	}
+}
+
+/** Turns claimed counters into evenly spaced IDs; what does not fit the run is dropped. */
+static void pack_range(const struct sf_shm_ring *ring, struct sf_take *take)
+{
+	uint32_t counter = take->range.start + take->range.first;
+	uint32_t run = sf_shm_run(ring->grants, counter);
+
+	take->count = take->range.count < run ? take->range.count : run;
+	if (take->count < take->range.count)
+		sf_count_dropped(ring, take->range.count - take->count);
+	take->first = sf_shm_pack(ring->grants, take->range.tick, counter);
+	take->step = sf_shm_step(ring->grants);
+}
+
+/** Moves the cursor to a newer ring, if there is one. */
+static bool move_over(struct sf_cursor_private *cursor)
+{
+	struct sf_attachment *newest = sf_attachment_get(cursor->client);
+
+	if (newest == cursor->attachment) {
+		sf_attachment_put(newest);
+		return false;
+	}
+	sf_attachment_put(cursor->attachment);
+	cursor->attachment = newest;
+	cursor->ordered.budget = 0;
+	return true;
+}
+
+/** What the caller hears when its time is up. */
+static int give_up(const struct moment *moment, enum ring_status status, uint32_t wait)
+{
+	if (status == RING_HORIZON && !sf_shm_beat_has_owner(moment->beat))
+		return -ESHUTDOWN;
+	return wait == SF_WAIT_NONE ? -EAGAIN : -ETIMEDOUT;
+}
+
+/** When to look again, on our own monotonic clock. */
+static int64_t wake_time(const struct sf_attachment *attachment, const struct moment *moment,
+			 enum ring_status status, uint64_t tick)
+{
+	const struct sf_shm_grants *grants = attachment->ring.grants;
+	int64_t here = moment->mono_ns - attachment->mono_offset_ns;
+	int64_t until;
+
+	if (status != RING_AHEAD)
+		return here + NAP_HORIZON_NS;
+	tick -= ahead_limit(grants, moment->now_tick) - moment->now_tick;
+	until = sf_shm_clock_mono_ns(&moment->clock, sf_shm_tick_start_ns(&grants->layout, tick));
+	if (until - moment->mono_ns > NAP_MAX_NS)
+		return here + NAP_MAX_NS;
+	return until - attachment->mono_offset_ns;
+}
+
+static void count_wait(const struct sf_shm_ring *ring)
+{
+	/* relaxed: a statistic */
+	atomic_fetch_add_explicit(&ring->claims->waits, 1, memory_order_relaxed);
+}
+
+/** No ID now. @return 0 to try again, or the error to give up with */
+static int wait_or_give_up(struct sf_cursor_private *cursor, const struct moment *moment,
+			   enum ring_status status, uint64_t tick, int64_t *deadline_ns)
+{
+	const struct sf_attachment *attachment = cursor->attachment;
+	int64_t here = moment->mono_ns - attachment->mono_offset_ns;
+	int64_t wake;
+
+	if (tick > attachment->ring.grants->last_tick)
+		return -EOVERFLOW;
+	if (*deadline_ns == 0) {
+		count_wait(&attachment->ring);
+		*deadline_ns =
+			cursor->timeout_ns < 0 || cursor->timeout_ns > INT64_MAX - here
+				? INT64_MAX
+				: here + cursor->timeout_ns;
+	}
+	if (cursor->wait == SF_WAIT_NONE || here >= *deadline_ns)
+		return give_up(moment, status, cursor->wait);
+	if (cursor->wait == SF_WAIT_SPIN) {
+		__builtin_ia32_pause();
+		return 0;
+	}
+	wake = wake_time(attachment, moment, status, tick);
+	cursor->client->sleep_until(wake < *deadline_ns ? wake : *deadline_ns);
+	return 0;
+}
+
+int sf_take(struct sf_cursor_private *cursor, uint32_t n, uint32_t n_idle, int64_t *deadline_ns,
+	    struct sf_take *ret_take)
+{
+	struct moment moment = {0};
+	uint64_t tick = 0;
+	int wrong = 0;
+
+	for (;;) {
+		struct sf_attachment *attachment = cursor->attachment;
+		enum ring_status status = RING_STALE;
+		int error;
+
+		if (moment_read(cursor->client, attachment, &moment) == 0) {
+			if (!sf_shm_beat_has_owner(moment.beat))
+				sf_reattach_step(cursor->client,
+						 moment.mono_ns - attachment->mono_offset_ns);
+			status = ring_take(&attachment->ring, moment.now_tick,
+					   moment.live ? n : n_idle, &ret_take->range, &tick);
+		}
+		if (status == RING_OK) {
+			ret_take->beat = moment.beat;
+			ret_take->live = moment.live;
+			pack_range(&attachment->ring, ret_take);
+			return 0;
+		}
+		if (status == RING_STALE && ++wrong < WRONG_TAG_MAX)
+			continue;
+		wrong = 0;
+		if (status == RING_HORIZON && move_over(cursor))
+			continue;
+		error = wait_or_give_up(cursor, &moment, status, tick, deadline_ns);
+		if (error < 0)
+			return error;
+	}
+}
