@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * The beat thread: the only thread that publishes, beats and moves the time pages, of all streams.
+ * It registers every ring's beat in its robust list, so that the kernel marks the beats when it
+ * ends, however it ends. It never touches disk, sockets or the log.
+ */
+#ifndef SFD_BEAT_H
+#define SFD_BEAT_H
+
+#include "daemon/stream.h"
+
+#include <pthread.h>
+#include <stddef.h>
+
+struct sfd_beat {
+	struct sfd_stream *stream;
+	size_t stream_count;
+	/* eventfd: the control loop should look (marks wanted, clock steps) */
+	int news_fd;
+	pthread_t thread;
+	/* futex word: anything that should end the sleep | W: other threads, add then wake */
+	_Atomic uint32_t kick;
+	/* relaxed: read after kick was seen to change */
+	_Atomic uint32_t stop;
+	/* results of the clean stop, one a stream: the last tick used */
+	uint64_t *last_tick;
+};
+
+/** Starts the thread. @return 0 or a negative errno */
+int sfd_beat_start(struct sfd_beat *beat, struct sfd_stream *stream, size_t stream_count,
+		   int news_fd);
+/** Ends the sleep: a clock step, or a raised mark. Any thread. */
+void sfd_beat_kick(struct sfd_beat *beat);
+/** Clean stop: gives back the unused runway of every stream, and joins. */
+void sfd_beat_stop(struct sfd_beat *beat);
+/** Last tick of a stream, after sfd_beat_stop(). */
+uint64_t sfd_beat_last_tick(const struct sfd_beat *beat, size_t stream);
+/** Frees what start made, after sfd_beat_stop(). */
+void sfd_beat_deinit(struct sfd_beat *beat);
+
+#endif

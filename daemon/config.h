@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * The daemon's configuration: an INI file, or the flags of the command line for a single stream.
+ * Pure data; loaded before other threads exist.
+ */
+#ifndef SFD_CONFIG_H
+#define SFD_CONFIG_H
+
+#include "daemon/access.h"
+#include "daemon/log.h"
+#include "daemon/loop.h"
+#include "shm/abi.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Most streams of one daemon. */
+#define SFD_STREAMS_MAX 64
+#define SFD_AHEAD_MS_MAX 60000
+#define SFD_RUNWAY_MS_MIN 100
+#define SFD_RUNWAY_MS_MAX 600000
+#define SFD_RUNWAY_MS_DEFAULT 3000
+
+struct sfd_stream_config {
+	char name[SF_SHM_STREAM_NAME_MAX]; /* [A-Za-z0-9_.-]+, no leading dot */
+	struct sf_layout layout;
+	uint32_t node[SF_NODES_MAX]; /* machine ids, ascending, distinct, each fits the layout */
+	uint32_t node_count;	     /* at least 1 */
+	uint32_t ahead_ms;	     /* default 0 */
+	uint32_t runway_ms;	     /* default SFD_RUNWAY_MS_DEFAULT */
+	bool sequence_spread;	     /* sequence_start = spread */
+	struct sfd_access access;    /* allow = ... */
+};
+
+struct sfd_config {
+	char *runtime_dir; /* absolute or as given; never NULL after a successful load */
+	char *state_dir;
+	enum sfd_log_level log_level;
+	enum sfd_loop_backend loop;
+	struct sfd_stream_config *stream;
+	size_t stream_count; /* at least 1 after a successful load */
+};
+
+/** What the command line said; NULL where it said nothing. */
+struct sfd_flags {
+	const char *config_file;
+	const char *runtime_dir;
+	const char *state_dir;
+	const char *machine_id;
+	const char *layout;
+	const char *log_level;
+	bool check_config;
+};
+
+/**
+ * Builds the configuration from the flags and the file they name. Flags for the directories and
+ * the log level win over the file; --machine-id and --layout describe the stream `default` and are
+ * refused together with a file. Directories default to /run/sfd and /var/lib/sfd for root, and to
+ * $XDG_RUNTIME_DIR/sfd and $XDG_STATE_HOME/sfd (else ~/.local/state/sfd) for others.
+ * Every problem of the file is reported with file and line, all of them and not just the first.
+ * @return 0, or a negative errno after one sentence a problem on stderr through sfd_log(); `config`
+ *         is then already deinitialised
+ */
+int sfd_config_load(const struct sfd_flags *flags, struct sfd_config *config);
+void sfd_config_deinit(struct sfd_config *config);
+
+/**
+ * Reads machine ids: "7", "0-3", "1,3,5-7". Distinct and within `bits` bits, at most SF_NODES_MAX.
+ * @return 0 or -EINVAL with the legal range in `why`
+ */
+int sfd_nodes_parse(const char *text, unsigned bits, uint32_t *ret_node, uint32_t *ret_count,
+		    struct sf_why *why);
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * POSIX record locks. Called by the control thread before other threads exist. The kernel drops all
+ * locks that a process has on a file as soon as the process closes any descriptor of that file: so
+ * each lock file is opened exactly once, and the descriptor kept until the process ends.
+ */
+#include "daemon/lock.h"
+
+#include "daemon/fsys.h"
+#include "shm/why.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PARENT_MODE 0755
+/* Any user may run sfd, and all must see each other's machine ids. */
+#define NODES_FILE_MODE 0666
+/* The holder may end between our attempt and our question who it is. */
+#define LOCK_TRIES 8
+
+/** The first lock in our way. */
+struct holder {
+	pid_t pid;
+	off_t at;
+};
+
+/** @return 0; -EBUSY with `ret_holder`; or another negative errno */
+static int lock_range(int fd, off_t start, off_t length, struct holder *ret_holder)
+{
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		struct flock lock = {
+			.l_type = F_WRLCK,
+			.l_whence = SEEK_SET,
+			.l_start = start,
+			.l_len = length,
+		};
+
+		if (fcntl(fd, F_SETLK, &lock) == 0)
+			return 0;
+		if (errno != EACCES && errno != EAGAIN)
+			return -errno;
+		if (fcntl(fd, F_GETLK, &lock) < 0)
+			return -errno;
+		if (lock.l_type == F_UNLCK)
+			continue;
+		*ret_holder = (struct holder){
+			.pid = lock.l_pid,
+			.at = lock.l_start > start ? lock.l_start : start,
+		};
+		return -EBUSY;
+	}
+	return -EAGAIN;
+}
+
+/* A process outside our pid namespace has no number here. */
+static const char *show_pid(pid_t pid, char *buffer, size_t size)
+{
+	if (pid > 0)
+		(void)snprintf(buffer, size, "pid %d", (int)pid);
+	else
+		(void)snprintf(buffer, size, "a process outside this pid namespace");
+	return buffer;
+}
+
+/** @return 0, or a negative errno and the directory that could not be made in `path` */
+static int make_path(char *path, mode_t mode)
+{
+	for (size_t end = strlen(path); end > 1 && path[end - 1] == '/'; end--)
+		path[end - 1] = '\0';
+	for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(path, PARENT_MODE) < 0 && errno != EEXIST)
+			return -errno;
+		*slash = '/';
+	}
+	if (mkdir(path, mode) < 0)
+		return errno == EEXIST ? 0 : -errno;
+	/* The umask may have taken from the mode that was asked for. */
+	return chmod(path, mode) < 0 ? -errno : 0;
+}
+
+static int ensure_dir(const char *what, const char *dir, mode_t mode, struct sf_why *why)
+{
+	char path[PATH_MAX];
+	char action[96];
+	int r;
+
+	if (strlen(dir) >= sizeof(path) || dir[0] == '\0')
+		return SF_SHM_REFUSE(why, -ENAMETOOLONG,
+				     "the %s directory's path has %u bytes; legal is [1,%u]", what,
+				     (unsigned)strlen(dir), PATH_MAX - 1u);
+	(void)snprintf(path, sizeof(path), "%s", dir);
+	r = make_path(path, mode);
+	if (r == 0)
+		return 0;
+	(void)snprintf(action, sizeof(action), "make this part of the %s directory (mode %04o)",
+		       what, (unsigned)mode);
+	return sfd_fsys_refuse(why, r, path, action, 0);
+}
+
+int sfd_lock_dir(const char *what, const char *dir, mode_t mode, int *ret_fd, struct sf_why *why)
+{
+	struct holder holder = {0};
+	char path[PATH_MAX];
+	char pid[64];
+	int fd;
+	int r;
+
+	sf_shm_clear(why);
+	r = ensure_dir(what, dir, mode, why);
+	if (r < 0)
+		return r;
+	if ((size_t)snprintf(path, sizeof(path), "%s/sfd.lock", dir) >= sizeof(path))
+		return sfd_fsys_refuse(why, -ENAMETOOLONG, dir, "hold the lock file", 0);
+	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return sfd_fsys_refuse(why, -errno, path, "open the lock file", 0);
+	r = lock_range(fd, 0, 1, &holder);
+	if (r == 0) {
+		*ret_fd = fd;
+		return 0;
+	}
+	(void)close(fd);
+	if (r != -EBUSY)
+		return sfd_fsys_refuse(why, r, path, "lock", 0);
+	return SF_SHM_REFUSE(why, r,
+			     "%s: the %s directory is in use by another sfd, %s; stop that one, or "
+			     "give this one another --%s-dir",
+			     dir, what, show_pid(holder.pid, pid, sizeof(pid)), what);
+}
+
+/* Without O_CREAT first: the kernel may refuse that flag for a file of another user's (see
+ * fs.protected_regular), although opening it is fine. */
+static int open_nodes(const char *path)
+{
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+		if (fd >= 0 || errno != ENOENT)
+			return fd < 0 ? -errno : fd;
+		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			  NODES_FILE_MODE);
+		if (fd < 0 && errno == EEXIST)
+			continue;
+		/* The umask may have taken from the others what they need. */
+		if (fd >= 0 && fchmod(fd, NODES_FILE_MODE) < 0) {
+			int r = -errno;
+
+			(void)close(fd);
+			return r;
+		}
+		return fd < 0 ? -errno : fd;
+	}
+	return -EAGAIN;
+}
+
+/* The next place is right only where nobody can use this one. A file that exists and cannot be
+ * opened is an error: others hold their locks there. */
+static bool is_out_of_reach(const char *path, int error)
+{
+	return error < 0 && faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+}
+
+/** @return a descriptor, or a negative errno with a sentence */
+static int open_nodes_anywhere(const char **ret_path, struct sf_why *why)
+{
+	static const char *const paths[] = {"/run/lock/sfd.nodes", "/tmp/sfd.nodes"};
+	struct stat status;
+	size_t i = 0;
+	int fd = open_nodes(paths[0]);
+
+	if (is_out_of_reach(paths[0], fd))
+		fd = open_nodes(paths[++i]);
+	if (fd < 0)
+		return sfd_fsys_refuse(why, fd, paths[i], "open the lock file of machine ids", 0);
+	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode)) {
+		(void)close(fd);
+		return SF_SHM_REFUSE(why, -EINVAL,
+				     "%s is not a regular file, machine ids cannot be locked in "
+				     "it; remove it",
+				     paths[i]);
+	}
+	*ret_path = paths[i];
+	return fd;
+}
+
+/** Locks neighbours together. Results as for lock_range(). */
+static int lock_each(int fd, const uint32_t *node, uint32_t node_count, struct holder *ret_holder)
+{
+	uint32_t first = 0;
+	int r = 0;
+
+	for (uint32_t i = 1; r == 0 && i <= node_count; i++) {
+		if (i < node_count && node[i] == node[i - 1] + 1)
+			continue;
+		r = lock_range(fd, (off_t)node[first], (off_t)(i - first), ret_holder);
+		first = i;
+	}
+	return r;
+}
+
+int sfd_lock_nodes(const uint32_t *node, uint32_t node_count, int *ret_fd, struct sf_why *why)
+{
+	const char *path = NULL;
+	struct holder holder = {0};
+	char pid[64];
+	int fd;
+	int r;
+
+	sf_shm_clear(why);
+	fd = open_nodes_anywhere(&path, why);
+	if (fd < 0)
+		return fd;
+	r = lock_each(fd, node, node_count, &holder);
+	if (r == 0) {
+		*ret_fd = fd;
+		return 0;
+	}
+	(void)close(fd);
+	if (r != -EBUSY)
+		return sfd_fsys_refuse(why, r, path, "lock machine ids", 0);
+	return SF_SHM_REFUSE(why, r,
+			     "machine id %u is in use on this host by another sfd, %s (%s); give "
+			     "this one another machine id, or stop that one",
+			     (unsigned)holder.at, show_pid(holder.pid, pid, sizeof(pid)), path);
+}

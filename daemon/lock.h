@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * Who else is running: locks on the two directories and on machine ids. All are POSIX record locks:
+ * the kernel drops them when the process ends, and tells the holder's pid.
+ */
+#ifndef SFD_LOCK_H
+#define SFD_LOCK_H
+
+#include "shm/sflayout.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/**
+ * Makes `dir` (and its parents) with `mode` if it is missing, and locks `dir/sfd.lock`.
+ * @param what "runtime" or "state", for the sentence
+ * @return 0; -EBUSY with a sentence naming the other daemon's pid; or another negative errno
+ */
+int sfd_lock_dir(const char *what, const char *dir, mode_t mode, int *ret_fd, struct sf_why *why);
+
+/**
+ * Locks machine ids for the whole host: one byte each in a file under /run/lock (else /tmp).
+ * @return 0; -EBUSY with a sentence naming the machine id and the other daemon's pid; or another
+ *         negative errno
+ */
+int sfd_lock_nodes(const uint32_t *node, uint32_t node_count, int *ret_fd, struct sf_why *why);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * sfd: parses the command line, loads the configuration, runs the server.
+ */
+#include "daemon/config.h"
+#include "daemon/log.h"
+#include "daemon/server.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define EXIT_USAGE 2
+
+static const char *const HELP =
+	"usage: sfd [options]\n"
+	"\n"
+	"Owns the tick engine of one or more ID streams and hands their rings to clients.\n"
+	"Runs in the foreground and logs to stderr; SIGTERM or SIGINT stops it cleanly.\n"
+	"\n"
+	"  -c, --config FILE       read streams and settings from FILE\n"
+	"      --runtime-dir DIR   socket and this boot's record; /run/sfd for root, else\n"
+	"                          $XDG_RUNTIME_DIR/sfd\n"
+	"      --state-dir DIR     the marks; /var/lib/sfd for root, else\n"
+	"                          $XDG_STATE_HOME/sfd or ~/.local/state/sfd\n"
+	"      --machine-id N|N-M  machine id or ids of the stream `default` (there is no\n"
+	"                          default value: every host needs its own)\n"
+	"      --layout L          its layout: a preset (twitter, the default; snowflakex,\n"
+	"                          discord, coola, instagram, sonyflake, baidu) or fields\n"
+	"                          from the high bit down: 't41 n10 s12 epoch=0 tick=1ms'\n"
+	"      --log-level L       error, warning, info (the default) or debug\n"
+	"      --check-config      check the configuration and exit\n"
+	"      --version           print the version and exit\n"
+	"      --help              print this and exit\n"
+	"\n"
+	"Exit codes: 0 clean stop, 1 failure, 2 wrong usage or configuration.\n"
+	"\n"
+	"Examples:\n"
+	"  sfd --machine-id 1\n"
+	"  sfd --machine-id 8-11 --layout discord --runtime-dir run --state-dir state\n"
+	"  sfd -c /etc/sfd/sfd.conf --check-config\n";
+
+enum option_code {
+	OPTION_RUNTIME_DIR = 256,
+	OPTION_STATE_DIR,
+	OPTION_MACHINE_ID,
+	OPTION_LAYOUT,
+	OPTION_LOG_LEVEL,
+	OPTION_CHECK_CONFIG,
+	OPTION_VERSION,
+	OPTION_HELP,
+};
+
+static const struct option OPTIONS[] = {
+	{"config", required_argument, NULL, 'c'},
+	{"runtime-dir", required_argument, NULL, OPTION_RUNTIME_DIR},
+	{"state-dir", required_argument, NULL, OPTION_STATE_DIR},
+	{"machine-id", required_argument, NULL, OPTION_MACHINE_ID},
+	{"layout", required_argument, NULL, OPTION_LAYOUT},
+	{"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
+	{"check-config", no_argument, NULL, OPTION_CHECK_CONFIG},
+	{"version", no_argument, NULL, OPTION_VERSION},
+	{"help", no_argument, NULL, OPTION_HELP},
+	{0},
+};
+
+/** What main does after the command line was read. */
+enum action {
+	ACTION_RUN,
+	ACTION_DONE,
+	ACTION_USAGE,
+};
+
+static enum action print(const char *text)
+{
+	return fputs(text, stdout) == EOF || fflush(stdout) == EOF ? ACTION_USAGE : ACTION_DONE;
+}
+
+static enum action take_option(int code, struct sfd_flags *flags)
+{
+	switch (code) {
+	case 'c':
+		flags->config_file = optarg;
+		break;
+	case OPTION_RUNTIME_DIR:
+		flags->runtime_dir = optarg;
+		break;
+	case OPTION_STATE_DIR:
+		flags->state_dir = optarg;
+		break;
+	case OPTION_MACHINE_ID:
+		flags->machine_id = optarg;
+		break;
+	case OPTION_LAYOUT:
+		flags->layout = optarg;
+		break;
+	case OPTION_LOG_LEVEL:
+		flags->log_level = optarg;
+		break;
+	case OPTION_CHECK_CONFIG:
+		flags->check_config = true;
+		break;
+	case OPTION_VERSION:
+		return print("sfd " SF_VERSION "\n");
+	case OPTION_HELP:
+		return print(HELP);
+	default:
+		return ACTION_USAGE;
+	}
+	return ACTION_RUN;
+}
+
+static enum action parse(int argc, char **argv, struct sfd_flags *flags)
+{
+	int code;
+
+	/* Before other threads exist. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+	while ((code = getopt_long(argc, argv, "c:", OPTIONS, NULL)) != -1) {
+		enum action action = take_option(code, flags);
+
+		if (action != ACTION_RUN)
+			return action;
+	}
+	if (optind < argc) {
+		(void)fprintf(stderr, "sfd: unexpected argument %s\n", argv[optind]);
+		return ACTION_USAGE;
+	}
+	return ACTION_RUN;
+}
+
+int main(int argc, char **argv)
+{
+	struct sfd_flags flags = {0};
+	struct sfd_config config;
+	int error;
+
+	switch (parse(argc, argv, &flags)) {
+	case ACTION_DONE:
+		return EXIT_SUCCESS;
+	case ACTION_USAGE:
+		(void)fputs("sfd: try sfd --help\n", stderr);
+		return EXIT_USAGE;
+	case ACTION_RUN:
+		break;
+	}
+	sfd_log_init(SFD_LOG_INFO);
+	if (sfd_config_load(&flags, &config) < 0)
+		return EXIT_USAGE;
+	sfd_log_init(config.log_level);
+	if (flags.check_config) {
+		sfd_log(SFD_LOG_INFO, "the configuration is valid: %zu stream%s",
+			config.stream_count, config.stream_count == 1 ? "" : "s");
+		error = 0;
+	} else {
+		error = sfd_server_run(&config);
+	}
+	sfd_config_deinit(&config);
+	return error < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * Sealing and judging the records of a mark file. Pure; any thread. The bytes are input: nothing in
+ * them is believed before the checksum and then every field has been checked.
+ */
+#include "daemon/mark_record.h"
+
+#include "shm/why.h"
+
+#include <errno.h>
+#include <string.h>
+#include <zlib.h>
+
+/** What lies in one place of the file. */
+enum place {
+	PLACE_EMPTY,
+	PLACE_UNKNOWN, /* no magic */
+	PLACE_DAMAGED,
+	PLACE_OTHER_VERSION,
+	PLACE_WHOLE,
+};
+
+#define CRC_BYTES ((uint32_t)sizeof(uint32_t))
+/* Magic, version, length: what records of every version begin with. */
+#define HEAD_BYTES ((uint32_t)offsetof(struct sfd_mark_record, sequence))
+
+static uint32_t checksum(const void *bytes, uint32_t length)
+{
+	return (uint32_t)crc32(0, bytes, length);
+}
+
+void sfd_mark_record_seal(struct sfd_mark_record *record)
+{
+	record->magic = SFD_MARK_MAGIC;
+	record->version = SFD_MARK_VERSION;
+	record->length = sizeof(*record);
+	record->crc = checksum(record, offsetof(struct sfd_mark_record, crc));
+}
+
+static bool is_zero(const uint8_t *bytes, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if (bytes[i] != 0)
+			return false;
+	return true;
+}
+
+static bool has_sane_nodes(const struct sfd_mark_record *record)
+{
+	const unsigned bits = sf_layout_node_bits(&record->layout);
+
+	if (record->node_count == 0 || record->node_count > SF_NODES_MAX)
+		return false;
+	for (uint32_t i = 0; i < record->node_count; i++)
+		if (record->node[i] >> bits != 0 ||
+		    (i > 0 && record->node[i] <= record->node[i - 1]))
+			return false;
+	return is_zero((const uint8_t *)&record->node[record->node_count],
+		       (SF_NODES_MAX - record->node_count) * sizeof(record->node[0]));
+}
+
+/* A tick of any layout has at most 63 bits, which also leaves room to add the lead. */
+static bool is_sane(const struct sfd_mark_record *record, uint32_t offset)
+{
+	return record->length == sizeof(*record) && record->sequence != 0 &&
+	       record->sequence <= INT64_MAX && record->tick <= INT64_MAX &&
+	       sfd_mark_record_offset(record->sequence) == offset &&
+	       memchr(record->boot_id, '\0', sizeof(record->boot_id)) != NULL &&
+	       memchr(record->stream, '\0', sizeof(record->stream)) != NULL &&
+	       sf_layout_check(&record->layout, NULL) == 0 && has_sane_nodes(record);
+}
+
+static enum place judge(const uint8_t *bytes, size_t length, uint32_t offset,
+			struct sfd_mark_record *ret_record)
+{
+	struct sfd_mark_record record = {0};
+	uint32_t crc;
+
+	if (is_zero(bytes, length))
+		return PLACE_EMPTY;
+	memcpy(&record, bytes, length < sizeof(record) ? length : sizeof(record));
+	if (record.magic != SFD_MARK_MAGIC)
+		return PLACE_UNKNOWN;
+	if (record.length < HEAD_BYTES + CRC_BYTES || record.length > length)
+		return PLACE_DAMAGED;
+	memcpy(&crc, bytes + record.length - CRC_BYTES, sizeof(crc));
+	if (crc != checksum(bytes, record.length - CRC_BYTES))
+		return PLACE_DAMAGED;
+	if (record.version == SFD_MARK_VERSION && !is_sane(&record, offset))
+		return PLACE_DAMAGED;
+	*ret_record = record;
+	return record.version == SFD_MARK_VERSION ? PLACE_WHOLE : PLACE_OTHER_VERSION;
+}
+
+/* Writes machine ids as "0-3,7". */
+static void show_nodes(const struct sfd_identity *identity, char *buffer, size_t size)
+{
+	struct sf_shm_text text = {buffer, size, 0};
+	uint32_t i = 0;
+
+	buffer[0] = '\0';
+	while (i < identity->node_count) {
+		const uint32_t first = identity->node[i];
+		uint32_t last = first;
+
+		while (++i < identity->node_count && identity->node[i] == last + 1)
+			last++;
+		sf_shm_put_string(&text, text.length > 0 ? "," : "");
+		sf_shm_put_unsigned(&text, first);
+		if (last == first)
+			continue;
+		sf_shm_put_string(&text, "-");
+		sf_shm_put_unsigned(&text, last);
+	}
+}
+
+static int refuse(const enum place place[2], const char *path, const struct sfd_identity *ours,
+		  struct sf_why *why)
+{
+	const char *what = "is not a mark file of sfd";
+	char nodes[32];
+
+	if (place[0] == PLACE_DAMAGED || place[1] == PLACE_DAMAGED)
+		what = "holds no whole record";
+	else if (place[0] == PLACE_EMPTY && place[1] == PLACE_EMPTY)
+		what = "is empty";
+	show_nodes(ours, nodes, sizeof(nodes));
+	return SF_SHM_REFUSE(why, -EUCLEAN,
+			     "%s %s; restore it, or remove it once you are sure that no ID of "
+			     "machine id %s lies in the future",
+			     path, what, nodes);
+}
+
+int sfd_mark_record_read(const uint8_t *bytes, size_t length, const char *path,
+			 const struct sfd_identity *ours, struct sfd_mark_content *ret_content,
+			 struct sf_why *why)
+{
+	struct sfd_mark_record record[2] = {0};
+	enum place place[2];
+	uint32_t newest;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		const uint32_t offset = i * SFD_MARK_PLACE_BYTES;
+		size_t rest = length > offset ? length - offset : 0;
+
+		if (rest > SFD_MARK_PLACE_BYTES)
+			rest = SFD_MARK_PLACE_BYTES;
+		place[i] = judge(rest > 0 ? bytes + offset : bytes, rest, offset, &record[i]);
+		if (place[i] == PLACE_OTHER_VERSION)
+			return SF_SHM_REFUSE(why, -EPROTO,
+					     "%s has format version %u, this sfd knows version %u; "
+					     "start the sfd that wrote it",
+					     path, record[i].version, SFD_MARK_VERSION + 0u);
+	}
+	if (place[0] != PLACE_WHOLE && place[1] != PLACE_WHOLE)
+		return refuse(place, path, ours, why);
+	/* What is not whole left its sequence at 0. */
+	newest = record[1].sequence > record[0].sequence ? 1 : 0;
+	/* Only the very first record has no older one beside it. */
+	ret_content->is_damaged =
+		place[newest ^ 1] != PLACE_WHOLE &&
+		(place[newest ^ 1] != PLACE_EMPTY || record[newest].sequence != 1);
+	ret_content->record = record[newest];
+	return 0;
+}
+
+uint64_t sfd_mark_record_tick(const struct sfd_mark_content *content)
+{
+	const uint32_t tick_ms = content->record.layout.tick_ms;
+
+	if (!content->is_damaged)
+		return content->record.tick;
+	return content->record.tick + (SFD_MARK_LEAD_MS + tick_ms - 1) / tick_ms;
+}

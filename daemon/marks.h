@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * Raising the marks of all streams on the control loop: one write in flight a stream, retried at a
+ * bounded pace when the disk refuses. The beat thread learns of a raise through the stream's
+ * mark_tick.
+ */
+#ifndef SFD_MARKS_H
+#define SFD_MARKS_H
+
+#include "daemon/beat.h"
+#include "daemon/loop.h"
+#include "daemon/stream.h"
+
+struct sfd_marks;
+
+/** One stream's mark on its way to the disk. */
+struct sfd_mark_job {
+	struct sfd_marks *marks;
+	struct sfd_stream *stream;
+	struct sfd_request request;
+	uint64_t tick; /* in flight */
+	uint64_t last; /* exact last tick of a clean stop; 0 before */
+	bool failing;  /* logged, and not again until it works */
+};
+
+struct sfd_marks {
+	struct sfd_loop *loop;
+	struct sfd_beat *beat;
+	struct sfd_mark_job *job;
+	size_t job_count;
+	struct sfd_request retry;
+	void (*final)(void *owner); /* after the last mark of a clean stop, stored or not */
+	void *owner;
+};
+
+int sfd_marks_init(struct sfd_marks *marks, struct sfd_loop *loop, struct sfd_beat *beat,
+		   struct sfd_stream *stream, size_t stream_count);
+void sfd_marks_deinit(struct sfd_marks *marks);
+/** Starts every raise that a stream wants and that is not in flight. */
+void sfd_marks_raise(struct sfd_marks *marks);
+/** Stores each stream's exact last tick, after what is in flight, and then calls `final`. */
+void sfd_marks_finish(struct sfd_marks *marks, const uint64_t *last_tick,
+		      void (*final)(void *owner), void *owner);
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * Replies of the control channel; see reply.h.
+ */
+#include "daemon/reply.h"
+
+#include "daemon/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+void sfd_connection_add(struct sfd_control_state *state, struct sfd_connection *connection)
+{
+	connection->next = state->connections;
+	connection->link = &state->connections;
+	if (connection->next)
+		connection->next->link = &connection->next;
+	state->connections = connection;
+	state->connection_count++;
+}
+
+static void detach(struct sfd_connection *connection)
+{
+	if (!connection->attached)
+		return;
+	sfd_stats_set(&connection->attached->stats, SF_COUNTER_clients,
+		      sfd_stats_get(&connection->attached->stats, SF_COUNTER_clients) - 1);
+	connection->attached = NULL;
+}
+
+void sfd_connection_forget(struct sfd_control_state *state, struct sfd_connection *connection)
+{
+	detach(connection);
+	*connection->link = connection->next;
+	if (connection->next)
+		connection->next->link = connection->link;
+	state->connection_count--;
+}
+
+/** Starts a reply of a type; the caller fills the rest. */
+static void begin(struct sfd_connection *connection, uint16_t type, size_t length, int status)
+{
+	memset(&connection->reply, 0, length);
+	connection->reply.head = (struct sf_control_head){.magic = SF_CONTROL_MAGIC,
+							  .version = SF_CONTROL_VERSION,
+							  .type = type,
+							  .length = (uint32_t)length,
+							  .status = status};
+	connection->part = (struct iovec){.iov_base = &connection->reply, .iov_len = length};
+	connection->header = (struct msghdr){.msg_iov = &connection->part, .msg_iovlen = 1};
+}
+
+__attribute__((format(printf, 3, 4))) static void
+refuse(struct sfd_connection *connection, int status, const char *format, ...)
+{
+	va_list arguments;
+
+	begin(connection, connection->message.head.type, sizeof(connection->reply.refused), status);
+	va_start(arguments, format);
+	(void)vsnprintf(connection->reply.refused.text, sizeof(connection->reply.refused.text),
+			format, arguments);
+	va_end(arguments);
+}
+
+static struct sfd_stream *find_stream(struct sfd_control_state *state, const char *name)
+{
+	for (size_t i = 0; i < state->stream_count; i++)
+		if (strcmp(state->stream[i].config->name, name) == 0)
+			return &state->stream[i];
+	return NULL;
+}
+
+static void add_descriptors(struct sfd_connection *connection, const struct sfd_ring *ring)
+{
+	int fds[2] = {ring->grants_fd, ring->claims_fd};
+	struct cmsghdr *control;
+
+	connection->header.msg_control = connection->descriptors;
+	connection->header.msg_controllen = sizeof(connection->descriptors);
+	control = CMSG_FIRSTHDR(&connection->header);
+	control->cmsg_level = SOL_SOCKET;
+	control->cmsg_type = SCM_RIGHTS;
+	control->cmsg_len = CMSG_LEN(sizeof(fds));
+	memcpy(CMSG_DATA(control), fds, sizeof(fds));
+}
+
+/** The peer's command name, for people; empty when it cannot be read. */
+static void read_command(struct sfd_connection *connection)
+{
+	char path[32];
+	ssize_t length;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)connection->peer.pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	length = read(fd, connection->command, sizeof(connection->command) - 1);
+	(void)close(fd);
+	if (length <= 0)
+		length = 1;
+	connection->command[length - 1] = '\0'; /* the newline */
+}
+
+static bool may_attach(struct sfd_connection *connection, struct sfd_stream *stream)
+{
+	const struct sf_control_request *message = &connection->message;
+
+	if (message->abi_major != SF_SHM_ABI_MAJOR) {
+		refuse(connection, -EPROTO,
+		       "this sfd has ring ABI version %d, the client knows %u: upgrade the older one",
+		       SF_SHM_ABI_MAJOR, message->abi_major);
+		return false;
+	}
+	if (!sfd_access_allows(&stream->config->access, &connection->peer)) {
+		refuse(connection, -EACCES,
+		       "stream %s: user %u may not attach: add it to the stream's allow list",
+		       stream->config->name, connection->peer.uid);
+		return false;
+	}
+	return true;
+}
+
+static int64_t clock_ns(clockid_t id)
+{
+	struct timespec now;
+
+	(void)clock_gettime(id, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static void reply_attach(struct sfd_connection *connection, struct sfd_stream *stream)
+{
+	struct sf_control_attached *attached = &connection->reply.attached;
+	struct sf_shm_grants *grants = stream->ring.shm.grants;
+
+	if (!may_attach(connection, stream)) {
+		sfd_stats_add(&stream->stats, SF_COUNTER_attaches_refused, 1);
+		return;
+	}
+	begin(connection, SF_CONTROL_ATTACH, sizeof(*attached), 0);
+	attached->generation = grants->generation;
+	attached->grants_bytes = grants->total_bytes;
+	attached->claims_bytes = grants->claims_bytes;
+	attached->mono_ns = clock_ns(CLOCK_MONOTONIC);
+	add_descriptors(connection, &stream->ring);
+	detach(connection);
+	connection->attached = stream;
+	connection->since_unix_ns = clock_ns(CLOCK_REALTIME);
+	read_command(connection);
+	sfd_stats_add(&stream->stats, SF_COUNTER_clients, 1);
+	sfd_stats_add(&stream->stats, SF_COUNTER_attaches, 1);
+}
+
+/** Values that nobody else keeps: read now from the ring and the clocks. */
+static void gauge(struct sfd_control_state *state, struct sfd_stream *stream)
+{
+	struct sfd_stats *stats = &stream->stats;
+	const struct sf_shm_ring *ring = &stream->ring.shm;
+	const struct sf_layout *layout = &stream->config->layout;
+	uint64_t per_second = (uint64_t)ring->grants->capacity * 1000 / layout->tick_ms;
+	struct sf_shm_clock clock;
+	uint64_t now = 0;
+	uint64_t horizon = sf_shm_horizon(ring);
+
+	if (sf_shm_time_read(&ring->grants->time, &clock) == 0)
+		now = sf_shm_tick_at(layout,
+				     sf_shm_clock_unix_ns(&clock, clock_ns(CLOCK_MONOTONIC)));
+	sfd_stats_set(stats, SF_COUNTER_ids_claimed, sfd_engine_claimed(&stream->engine));
+	/* relaxed: statistics, and written by clients */
+	sfd_stats_set(stats, SF_COUNTER_ids_dropped,
+		      atomic_load_explicit(&ring->claims->dropped, memory_order_relaxed));
+	sfd_stats_set(stats, SF_COUNTER_waits,
+		      atomic_load_explicit(&ring->claims->waits, memory_order_relaxed));
+	sfd_stats_set(stats, SF_COUNTER_capacity_per_second, per_second);
+	sfd_stats_set(stats, SF_COUNTER_capacity_used_ppm,
+		      per_second ? (uint64_t)((double)sfd_stats_get(stats, SF_COUNTER_rate_1s) *
+					      1e6 / (double)per_second)
+				 : 0);
+	sfd_stats_set(stats, SF_COUNTER_now_tick, now);
+	sfd_stats_set(stats, SF_COUNTER_horizon_tick, horizon);
+	sfd_stats_set(stats, SF_COUNTER_floor_tick, sf_shm_floor(ring));
+	sfd_stats_set(stats, SF_COUNTER_mark_tick,
+		      atomic_load_explicit(&stream->mark_tick, memory_order_relaxed));
+	sfd_stats_set(stats, SF_COUNTER_runway_ms,
+		      horizon > now ? (horizon - now) * layout->tick_ms : 0);
+	sfd_stats_set(stats, SF_COUNTER_requests_bad, state->requests_bad);
+	sfd_stats_set(stats, SF_COUNTER_uptime_ms,
+		      (uint64_t)(clock_ns(CLOCK_MONOTONIC) - stream->started_mono_ns) / 1000000);
+}
+
+static void reply_stats(struct sfd_control_state *state, struct sfd_connection *connection,
+			struct sfd_stream *stream)
+{
+	struct sf_control_stats *reply = &connection->reply.stats;
+	struct sf_shm_grants *grants = stream->ring.shm.grants;
+
+	gauge(state, stream);
+	begin(connection, SF_CONTROL_STATS, sizeof(*reply), 0);
+	memcpy(reply->stream, stream->config->name, sizeof(reply->stream));
+	reply->index = (uint32_t)(stream - state->stream);
+	reply->stream_count = (uint32_t)state->stream_count;
+	reply->pid = (uint32_t)getpid();
+	/* relaxed: a statistic */
+	reply->state = atomic_load_explicit(&grants->state, memory_order_relaxed);
+	reply->ahead_ticks = grants->ahead_ticks;
+	reply->runway_ticks = grants->runway_ticks;
+	reply->node_count = grants->node_count;
+	reply->loop = state->loop_is_poll;
+	(void)snprintf(reply->version, sizeof(reply->version), "%s", SF_VERSION);
+	reply->started_unix_ns = stream->started_unix_ns;
+	reply->now_unix_ns = clock_ns(CLOCK_REALTIME);
+	reply->layout = grants->layout;
+	for (int i = 0; i < SF_COUNTER_COUNT; i++)
+		reply->counter[i] = sfd_stats_get(&stream->stats, (enum sf_counter)i);
+	memcpy(reply->node, grants->node, sizeof(reply->node));
+}
+
+static void reply_clients(struct sfd_control_state *state, struct sfd_connection *connection,
+			  const struct sfd_stream *stream)
+{
+	struct sf_control_clients *reply = &connection->reply.clients;
+	uint32_t offset = connection->message.offset;
+
+	begin(connection, SF_CONTROL_CLIENTS, sizeof(*reply), 0);
+	for (struct sfd_connection *c = state->connections; c; c = c->next) {
+		struct sf_control_client *client = &reply->client[reply->count];
+
+		if (c->attached != stream)
+			continue;
+		if (reply->total++ < offset || reply->count == SF_CONTROL_CLIENTS_PAGE)
+			continue;
+		client->pid = (uint32_t)c->peer.pid;
+		client->uid = c->peer.uid;
+		client->since_unix_ns = c->since_unix_ns;
+		memcpy(client->command, c->command, sizeof(client->command));
+		reply->count++;
+	}
+}
+
+/** Anything that does not follow the protocol ends the connection, after saying why. */
+static bool check(struct sfd_control_state *state, struct sfd_connection *connection, size_t length)
+{
+	struct sf_control_request *message = &connection->message;
+
+	if (length < sizeof(message->head) || message->head.magic != SF_CONTROL_MAGIC)
+		refuse(connection, -EPROTO, "%zu bytes that are no request of sfd's control channel",
+		       length);
+	else if (message->head.version != SF_CONTROL_VERSION)
+		refuse(connection, -EPROTO,
+		       "this sfd speaks control version %d, the client %u: upgrade the older one",
+		       SF_CONTROL_VERSION, message->head.version);
+	else if (length != sizeof(*message) || message->head.length != length ||
+		 memchr(message->stream, '\0', sizeof(message->stream)) == NULL)
+		refuse(connection, -EPROTO, "a request of %zu bytes: %zu are wanted", length,
+		       sizeof(*message));
+	else if (sf_control_reply_length(message->head.type) == 0)
+		refuse(connection, -EPROTO, "request type %u is unknown", message->head.type);
+	else
+		return true;
+	state->requests_bad++;
+	connection->close_after_reply = true;
+	return false;
+}
+
+void sfd_reply_make(struct sfd_control_state *state, struct sfd_connection *connection,
+		    size_t length)
+{
+	struct sf_control_request *message = &connection->message;
+	struct sfd_stream *stream;
+
+	if (!check(state, connection, length))
+		return;
+	if (message->stream[0] || message->head.type == SF_CONTROL_ATTACH)
+		stream = find_stream(state, message->stream);
+	else
+		stream = message->index < state->stream_count ? &state->stream[message->index]
+							      : NULL;
+	if (!stream) {
+		refuse(connection, -ENOENT, "no stream %s here: check the name against the streams "
+					    "that sfctl stats lists",
+		       message->stream[0] ? message->stream : "of that number");
+		return;
+	}
+	switch ((enum sf_control_type)message->head.type) {
+	case SF_CONTROL_ATTACH:
+		reply_attach(connection, stream);
+		break;
+	case SF_CONTROL_STATS:
+		reply_stats(state, connection, stream);
+		break;
+	case SF_CONTROL_CLIENTS:
+		reply_clients(state, connection, stream);
+		break;
+	}
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * What a request on the control channel asks for, and the reply to it. Called on the control loop's
+ * thread; never blocks.
+ */
+#ifndef SFD_REPLY_H
+#define SFD_REPLY_H
+
+#include "daemon/access.h"
+#include "daemon/loop.h"
+#include "daemon/stream.h"
+#include "shm/control.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+struct sfd_control;
+
+/** One connection: its message, its reply, and what it attached to. */
+struct sfd_connection {
+	struct sfd_control *control;
+	struct sfd_connection *next;
+	struct sfd_connection **link; /* what points to this one */
+	int fd;
+	struct sfd_peer peer;
+	struct sfd_stream *attached; /* NULL: none */
+	int64_t since_unix_ns;
+	char command[16];
+	bool close_after_reply;
+	struct sfd_request request;
+	struct sf_control_request message;
+	/* the reply and what sendmsg() needs */
+	union {
+		struct sf_control_head head;
+		struct sf_control_refused refused;
+		struct sf_control_attached attached;
+		struct sf_control_stats stats;
+		struct sf_control_clients clients;
+	} reply;
+	struct msghdr header;
+	struct iovec part;
+	_Alignas(struct cmsghdr) char descriptors[CMSG_SPACE(2 * sizeof(int))];
+};
+
+/** What replies are made from. */
+struct sfd_control_state {
+	struct sfd_stream *stream;
+	size_t stream_count;
+	struct sfd_connection *connections;
+	size_t connection_count;
+	uint64_t requests_bad;
+	bool loop_is_poll;
+};
+
+void sfd_connection_add(struct sfd_control_state *state, struct sfd_connection *connection);
+void sfd_connection_forget(struct sfd_control_state *state, struct sfd_connection *connection);
+
+/** Reads connection->message (`length` bytes arrived) and fills reply and header. */
+void sfd_reply_make(struct sfd_control_state *state, struct sfd_connection *connection,
+		    size_t length);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * The memory of one stream's ring; see ring.h. Never published from here: that is the engine's.
+ */
+#include "daemon/ring.h"
+
+#include "shm/beat.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+uint32_t sfd_ticks(const struct sf_layout *layout, uint32_t ms)
+{
+	return (ms + layout->tick_ms - 1) / layout->tick_ms;
+}
+
+/* Since Linux 6.3; older C libraries do not name it. */
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
+/** Twice the runway: a tick stays in the ring, and is counted, for a runway after it has passed. */
+static uint32_t slots_for(const struct sfd_stream_config *config)
+{
+	uint64_t wanted = 2 * (uint64_t)sfd_ticks(&config->layout, config->runway_ms);
+	uint32_t slots = SF_SHM_SLOTS_MIN;
+
+	while (slots < wanted && slots < SF_SHM_SLOTS_MAX)
+		slots *= 2;
+	return slots;
+}
+
+static uint32_t capacity_of(const struct sfd_stream_config *config)
+{
+	uint64_t capacity = (uint64_t)config->node_count << config->layout.sequence_bits;
+
+	return capacity < SF_SHM_CAPACITY_MAX ? (uint32_t)capacity : SF_SHM_CAPACITY_MAX;
+}
+
+static uint64_t node_bits(const struct sf_layout *layout, uint32_t node)
+{
+	uint64_t process = node & ((UINT64_C(1) << layout->process_bits) - 1);
+
+	if (layout->node_bits)
+		return (uint64_t)node << layout->node_shift;
+	return (uint64_t)(node >> layout->process_bits) << layout->worker_shift |
+	       process << layout->process_shift;
+}
+
+/** Node ids in the order of their bits in an ID, so that IDs of a tick rise with the counter. */
+static void fill_nodes(struct sf_shm_grants *grants, const struct sfd_stream_config *config)
+{
+	for (uint32_t i = 0; i < config->node_count; i++) {
+		uint64_t packed = node_bits(&config->layout, config->node[i]);
+		uint32_t at = i;
+
+		for (; at > 0 && grants->node_packed[at - 1] > packed; at--) {
+			grants->node_packed[at] = grants->node_packed[at - 1];
+			grants->node[at] = grants->node[at - 1];
+		}
+		grants->node_packed[at] = packed;
+		grants->node[at] = config->node[i];
+	}
+}
+
+static int fill_header(struct sf_shm_grants *grants, const struct sfd_stream_config *config,
+		       uint64_t first_tick)
+{
+	uint32_t slots = slots_for(config);
+
+	grants->magic = SF_SHM_GRANTS_MAGIC;
+	grants->abi_major = SF_SHM_ABI_MAJOR;
+	grants->abi_minor = SF_SHM_ABI_MINOR;
+	grants->header_bytes = SF_SHM_HEADER_BYTES;
+	grants->total_bytes = sf_shm_grants_bytes(slots);
+	grants->claims_bytes = sf_shm_claims_bytes(slots);
+	grants->first_tick = first_tick;
+	grants->last_tick = sf_layout_last_tick(&config->layout);
+	grants->slots = slots;
+	grants->ahead_ticks = config->ahead_ms / config->layout.tick_ms;
+	grants->runway_ticks = sfd_ticks(&config->layout, config->runway_ms);
+	grants->capacity = capacity_of(config);
+	grants->node_count = config->node_count;
+	grants->pid = (uint32_t)getpid();
+	grants->layout = config->layout;
+	memcpy(grants->stream, config->name, sizeof(grants->stream));
+	fill_nodes(grants, config);
+	/* Random, not counted: a copy of our state on another host makes other generations. */
+	while (grants->generation == 0)
+		if (getrandom(&grants->generation, sizeof(grants->generation), 0) < 0)
+			return -errno;
+	return 0;
+}
+
+static int complain(struct sf_why *why, const char *stream, const char *what, uint64_t bytes,
+		    const char *remedy)
+{
+	int error = -errno;
+
+	(void)snprintf(why->text, sizeof(why->text), "stream %s: %s of %llu KiB: %s; %s", stream,
+		       what, (unsigned long long)(bytes + 1023) / 1024, strerror(-error), remedy);
+	return error;
+}
+
+/** A memfd whose every page is there before anyone maps it: no SIGBUS later, whatever memory does. */
+static int make_memfd(const char *stream, const char *what, uint64_t bytes, int *ret_fd,
+		      struct sf_why *why)
+{
+	char name[64];
+	int error;
+	int fd;
+
+	(void)snprintf(name, sizeof(name), "sfd:%s:%s", stream, what);
+	fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+	if (fd < 0 && errno == EINVAL) /* a kernel before 6.3 does not know the no-exec flag */
+		fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return complain(why, stream, what, bytes, "check the limit of open files");
+	/* May raise SIGXFSZ at a file size limit: main() ignores it, so that EFBIG comes back. */
+	if (fallocate(fd, 0, 0, (off_t)bytes) < 0) {
+		error = complain(why, stream, what, bytes,
+				 "free memory, raise the file size limit (ulimit -f), or shorten "
+				 "runway_ms");
+		(void)close(fd);
+		return error;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+/** Maps the grants with the private page before them. */
+static int map_grants(struct sfd_ring *ring, uint64_t bytes)
+{
+	ring->arena_bytes = SFD_RING_PRIVATE_BYTES + bytes;
+	ring->arena = mmap(NULL, ring->arena_bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (ring->arena == MAP_FAILED) {
+		ring->arena = NULL;
+		return -errno;
+	}
+	if (mmap((char *)ring->arena + SFD_RING_PRIVATE_BYTES, bytes, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_FIXED | MAP_POPULATE, ring->grants_fd, 0) == MAP_FAILED)
+		return -errno;
+	return 0;
+}
+
+static int map_and_seal(struct sfd_ring *ring, uint32_t slots)
+{
+	void *claims;
+	int error = map_grants(ring, sf_shm_grants_bytes(slots));
+
+	if (error < 0)
+		return error;
+	claims = mmap(NULL, sf_shm_claims_bytes(slots), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_POPULATE, ring->claims_fd, 0);
+	if (claims == MAP_FAILED)
+		return -errno;
+	sf_shm_ring_map(&ring->shm, (char *)ring->arena + SFD_RING_PRIVATE_BYTES, claims, slots);
+	/* After our own writable mapping: from here on nobody can make another. */
+	if (fcntl(ring->grants_fd, F_ADD_SEALS,
+		  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) < 0 ||
+	    fcntl(ring->claims_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+		return -errno;
+	return 0;
+}
+
+int sfd_ring_init(struct sfd_ring *ring, const struct sfd_stream_config *config,
+		  uint64_t first_tick, struct sf_why *why)
+{
+	uint32_t slots = slots_for(config);
+	int error;
+
+	*ring = (struct sfd_ring){.grants_fd = -1, .claims_fd = -1};
+	error = make_memfd(config->name, "grants", sf_shm_grants_bytes(slots), &ring->grants_fd,
+			   why);
+	if (error == 0)
+		error = make_memfd(config->name, "claims", sf_shm_claims_bytes(slots),
+				   &ring->claims_fd, why);
+	if (error < 0)
+		goto out;
+	error = map_and_seal(ring, slots);
+	if (error == 0)
+		error = fill_header(ring->shm.grants, config, first_tick);
+	if (error < 0) {
+		(void)snprintf(why->text, sizeof(why->text), "stream %s: making the ring: %s",
+			       config->name, strerror(-error));
+		goto out;
+	}
+	ring->shm.claims->magic = SF_SHM_CLAIMS_MAGIC;
+	return 0;
+
+out:
+	sfd_ring_deinit(ring);
+	return error;
+}
+
+void sfd_ring_deinit(struct sfd_ring *ring)
+{
+	if (ring->shm.claims)
+		(void)munmap(ring->shm.claims, sf_shm_claims_bytes((uint32_t)ring->shm.mask + 1));
+	if (ring->arena)
+		(void)munmap(ring->arena, ring->arena_bytes);
+	if (ring->grants_fd >= 0)
+		(void)close(ring->grants_fd);
+	if (ring->claims_fd >= 0)
+		(void)close(ring->claims_fd);
+	*ring = (struct sfd_ring){.grants_fd = -1, .claims_fd = -1};
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * The running daemon; see server.h. The main thread runs the control loop; the beat thread is the
+ * only other one. Stopping goes through the loop, so that no two writes of a mark are ever in
+ * flight: the beat thread gives back the runway, then each stream's exact last tick is stored.
+ */
+#include "daemon/server.h"
+
+#include "daemon/beat.h"
+#include "daemon/control.h"
+#include "daemon/lock.h"
+#include "daemon/log.h"
+#include "daemon/marks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+struct sfd_server {
+	const struct sfd_config *config;
+	int runtime_lock_fd;
+	int state_lock_fd;
+	int node_lock_fd;
+	struct sfd_stream *stream;
+	size_t stream_count; /* opened so far */
+	struct sfd_loop *loop;
+	struct sfd_control *control;
+	struct sfd_beat beat;
+	bool beating; /* the thread runs */
+	struct sfd_marks marks;
+	int news_fd;   /* eventfd of the beat thread */
+	int signal_fd; /* SIGTERM, SIGINT */
+	int step_fd;   /* timerfd that is cancelled by clock steps */
+	struct sfd_request news;
+	struct sfd_request signals;
+	struct sfd_request steps;
+};
+
+static int complain(int error, const struct sf_why *why, const char *what)
+{
+	if (why->text[0])
+		sfd_log(SFD_LOG_ERROR, "%s", why->text);
+	else
+		sfd_log(SFD_LOG_ERROR, "%s: %s", what, strerror(-error));
+	return error;
+}
+
+static int lock_all(struct sfd_server *server)
+{
+	const struct sfd_config *config = server->config;
+	uint32_t *node;
+	uint32_t count = 0;
+	struct sf_why why = {0};
+	mode_t mode = geteuid() == 0 ? 0755 : 0700;
+	int error = sfd_lock_dir("runtime", config->runtime_dir, mode, &server->runtime_lock_fd,
+				 &why);
+
+	if (error == 0)
+		error = sfd_lock_dir("state", config->state_dir, 0700, &server->state_lock_fd,
+				     &why);
+	if (error < 0)
+		return complain(error, &why, "directories");
+	node = calloc(config->stream_count, sizeof(config->stream->node));
+	if (!node)
+		return complain(-ENOMEM, &why, "machine ids");
+	for (size_t i = 0; i < config->stream_count; i++) {
+		memcpy(node + count, config->stream[i].node,
+		       config->stream[i].node_count * sizeof(*node));
+		count += config->stream[i].node_count;
+	}
+	error = sfd_lock_nodes(node, count, &server->node_lock_fd, &why);
+	free(node);
+	return error < 0 ? complain(error, &why, "machine ids") : 0;
+}
+
+static void read_boot_id(char *boot_id, size_t size)
+{
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? 0 : read(fd, boot_id, size - 1);
+
+	if (fd >= 0)
+		(void)close(fd);
+	boot_id[length > 0 ? length : 0] = '\0';
+	boot_id[strcspn(boot_id, "\n")] = '\0';
+	if (!boot_id[0])
+		sfd_log(SFD_LOG_WARNING, "/proc/sys/kernel/random/boot_id cannot be read: a restart "
+					 "counts as a reboot, and starts above the durable mark");
+}
+
+static int open_streams(struct sfd_server *server)
+{
+	const struct sfd_config *config = server->config;
+	char boot_id[40];
+	struct sf_why why = {0};
+
+	read_boot_id(boot_id, sizeof(boot_id));
+	server->stream = calloc(config->stream_count, sizeof(*server->stream));
+	if (!server->stream)
+		return complain(-ENOMEM, &why, "streams");
+	for (; server->stream_count < config->stream_count; server->stream_count++) {
+		int error = sfd_stream_open(&server->stream[server->stream_count], config,
+					    &config->stream[server->stream_count], boot_id, &why);
+
+		if (error < 0)
+			return complain(error, &why,
+					config->stream[server->stream_count].name);
+	}
+	return 0;
+}
+
+/** The timer never fires; what counts is that the kernel cancels it when the wall clock steps. */
+static int arm_step_timer(int fd)
+{
+	struct itimerspec never = {.it_value = {.tv_sec = INT64_C(1) << 33}};
+
+	return timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL) < 0
+		       ? -errno
+		       : 0;
+}
+
+static void on_step(struct sfd_request *request, int result)
+{
+	struct sfd_server *server = request->owner;
+	uint64_t expirations;
+
+	if (result < 0)
+		return;
+	(void)!read(server->step_fd, &expirations, sizeof(expirations));
+	(void)arm_step_timer(server->step_fd);
+	sfd_beat_kick(&server->beat);
+}
+
+static void log_steps(const struct sfd_stream *stream)
+{
+	sfd_log(SFD_LOG_WARNING,
+		"stream %s: the wall clock stepped (%llu forward, %llu back so far); embedded time "
+		"is now %lld us ahead of the wall%s",
+		stream->config->name,
+		(unsigned long long)sfd_stats_get(&stream->stats, SF_COUNTER_clock_steps_forward),
+		(unsigned long long)sfd_stats_get(&stream->stats, SF_COUNTER_clock_steps_back),
+		(long long)sfd_stats_get(&stream->stats, SF_COUNTER_wall_offset_us),
+		(int64_t)sfd_stats_get(&stream->stats, SF_COUNTER_wall_offset_us) > 0
+			? " and runs at half speed until the wall has caught up"
+			: "");
+}
+
+static void on_news(struct sfd_request *request, int result)
+{
+	struct sfd_server *server = request->owner;
+	uint64_t count;
+
+	if (result < 0)
+		return;
+	(void)!read(server->news_fd, &count, sizeof(count));
+	for (size_t i = 0; i < server->stream_count; i++)
+		if (sfd_stream_has_stepped(&server->stream[i]))
+			log_steps(&server->stream[i]);
+	sfd_marks_raise(&server->marks);
+}
+
+static void on_marks_final(void *owner)
+{
+	sfd_loop_stop(((struct sfd_server *)owner)->loop);
+}
+
+static void on_signal(struct sfd_request *request, int result)
+{
+	struct sfd_server *server = request->owner;
+	struct signalfd_siginfo info = {0};
+
+	if (result < 0)
+		return;
+	if (read(server->signal_fd, &info, sizeof(info)) != sizeof(info) || !server->beating)
+		return;
+	sfd_log(SFD_LOG_INFO, "stopping on signal %u from pid %u", info.ssi_signo, info.ssi_pid);
+	sfd_beat_stop(&server->beat);
+	server->beating = false;
+	sfd_marks_finish(&server->marks, server->beat.last_tick, on_marks_final, server);
+}
+
+static int open_descriptors(struct sfd_server *server)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	/* A full file system or a file size limit must come back as an error. */
+	(void)signal(SIGXFSZ, SIG_IGN);
+	(void)signal(SIGPIPE, SIG_IGN);
+	server->news_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	server->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	server->step_fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (server->news_fd < 0 || server->signal_fd < 0 || server->step_fd < 0)
+		return -errno;
+	return arm_step_timer(server->step_fd);
+}
+
+static int start_loop(struct sfd_server *server)
+{
+	struct sf_why why = {0};
+	int error = sfd_loop_new(server->config->loop, &server->loop, &why);
+
+	if (error < 0)
+		return complain(error, &why, "control loop");
+	if (why.text[0])
+		sfd_log(SFD_LOG_WARNING, "%s", why.text);
+	server->news = (struct sfd_request){.done = on_news, .owner = server};
+	server->signals = (struct sfd_request){.done = on_signal, .owner = server};
+	server->steps = (struct sfd_request){.done = on_step, .owner = server};
+	error = sfd_loop_poll(server->loop, server->news_fd, &server->news);
+	if (error == 0)
+		error = sfd_loop_poll(server->loop, server->signal_fd, &server->signals);
+	if (error == 0)
+		error = sfd_loop_poll(server->loop, server->step_fd, &server->steps);
+	if (error == 0)
+		error = sfd_marks_init(&server->marks, server->loop, &server->beat, server->stream,
+				       server->stream_count);
+	return error < 0 ? complain(error, &why, "control loop") : 0;
+}
+
+static int start(struct sfd_server *server)
+{
+	struct sf_why why = {0};
+	int error = open_descriptors(server);
+
+	if (error < 0)
+		return complain(error, &why, "descriptors");
+	error = lock_all(server);
+	if (error == 0)
+		error = open_streams(server);
+	if (error == 0)
+		error = start_loop(server);
+	if (error < 0)
+		return error;
+	error = sfd_beat_start(&server->beat, server->stream, server->stream_count,
+			       server->news_fd);
+	if (error < 0)
+		return complain(error, &why, "beat thread");
+	server->beating = true;
+	/* Last: whoever finds the socket finds a daemon that publishes. */
+	error = sfd_control_open(server->loop, server->config->runtime_dir, server->stream,
+				 server->stream_count, &server->control, &why);
+	return error < 0 ? complain(error, &why, "control socket") : 0;
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		(void)close(fd);
+}
+
+static void finish(struct sfd_server *server)
+{
+	if (server->beating)
+		sfd_beat_stop(&server->beat);
+	sfd_beat_deinit(&server->beat);
+	server->loop = sfd_loop_free(server->loop);
+	sfd_marks_deinit(&server->marks);
+	server->control = sfd_control_close(server->control);
+	for (size_t i = 0; i < server->stream_count; i++)
+		sfd_stream_close(&server->stream[i]);
+	free(server->stream);
+	close_fd(server->news_fd);
+	close_fd(server->signal_fd);
+	close_fd(server->step_fd);
+	close_fd(server->node_lock_fd);
+	close_fd(server->state_lock_fd);
+	close_fd(server->runtime_lock_fd);
+}
+
+int sfd_server_run(const struct sfd_config *config)
+{
+	struct sfd_server server = {.config = config,
+				    .runtime_lock_fd = -1,
+				    .state_lock_fd = -1,
+				    .node_lock_fd = -1,
+				    .news_fd = -1,
+				    .signal_fd = -1,
+				    .step_fd = -1};
+	int error = start(&server);
+
+	if (error == 0) {
+		sfd_log(SFD_LOG_INFO, "serving %zu stream%s in %s", config->stream_count,
+			config->stream_count == 1 ? "" : "s", config->runtime_dir);
+		error = sfd_loop_run(server.loop);
+		if (error < 0)
+			sfd_log(SFD_LOG_ERROR, "control loop: %s", strerror(-error));
+		else
+			sfd_log(SFD_LOG_INFO, "stopped");
+	}
+	finish(&server);
+	return error;
+}

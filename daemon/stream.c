@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * One stream of the daemon; see stream.h.
+ */
+#include "daemon/stream.h"
+
+#include "shm/beat.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* Wake-ups of an idle stream: eight a second, and at least two a runway. */
+#define IDLE_WAKE_NS INT64_C(125000000)
+/* sequence_start = spread: start below this, and below a sixteenth of the tick. */
+#define SPREAD_MAX 256u
+
+/** What the stores of the last daemon demand of this one. */
+struct beginning {
+	uint64_t above;	       /* first tick must be larger */
+	int64_t not_before_ns; /* the time page starts no earlier */
+};
+
+static int open_stores(struct sfd_stream *stream, const struct sfd_config *config,
+		       const char *boot_id, struct beginning *ret, struct sf_why *why)
+{
+	const struct sfd_stream_config *own = stream->config;
+	struct sfd_identity identity = {.layout = own->layout, .node_count = own->node_count};
+	struct sfd_runtime_found here;
+	struct sfd_mark_found found;
+	int error;
+
+	memcpy(identity.node, own->node, own->node_count * sizeof(own->node[0]));
+	error = sfd_mark_open(config->state_dir, own->name, &identity, &stream->mark, &found, why);
+	if (error < 0)
+		return error;
+	error = sfd_runtime_open(config->runtime_dir, own->name, &identity, boot_id,
+				 &stream->runtime, &here, why);
+	if (error < 0)
+		return error;
+	sfd_stats_set(&stream->stats, SF_COUNTER_restarts, found.restarts);
+	*ret = (struct beginning){.above = found.tick};
+	if (here.horizon != 0) {
+		/* Same boot: exact, and time goes on where the last daemon's page is by now. */
+		ret->above = here.horizon;
+		ret->not_before_ns =
+			sf_shm_clock_unix_ns(&here.clock, sfd_clock_now().mono_ns);
+	} else if (found.tick != 0) {
+		/* After a boot nobody is left on an older ring: start at once, and slew. */
+		ret->not_before_ns = sf_shm_tick_start_ns(&own->layout, found.tick + 1);
+	}
+	return 0;
+}
+
+static void start_engine(struct sfd_stream *stream)
+{
+	struct sfd_engine *engine = &stream->engine;
+	uint32_t sixteenth = stream->ring.shm.grants->capacity / 16;
+	uint64_t seed = 0;
+
+	sfd_engine_init(engine, &stream->ring.shm, stream->runtime, &stream->stats);
+	if (stream->config->sequence_spread)
+		engine->spread = sixteenth < SPREAD_MAX ? sixteenth : SPREAD_MAX;
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == sizeof(seed) && seed != 0)
+		engine->random = seed;
+	sf_shm_time_write(&stream->ring.shm.grants->time, &stream->clock.page);
+	sf_shm_time_write(&stream->runtime->time, &stream->clock.page);
+}
+
+static uint64_t mark_for(const struct sfd_stream *stream, uint64_t tick)
+{
+	return tick + stream->ring.shm.grants->runway_ticks +
+	       sfd_ticks(&stream->config->layout, SFD_MARK_AHEAD_MS);
+}
+
+int sfd_stream_open(struct sfd_stream *stream, const struct sfd_config *config,
+		    const struct sfd_stream_config *stream_config, const char *boot_id,
+		    struct sf_why *why)
+{
+	struct sfd_now now = sfd_clock_now();
+	struct beginning beginning;
+	uint64_t first;
+	uint64_t mark;
+	int error;
+
+	*stream = (struct sfd_stream){.config = stream_config,
+				      .ring = {.grants_fd = -1, .claims_fd = -1},
+				      .started_unix_ns = now.wall_ns,
+				      .started_mono_ns = now.mono_ns};
+	error = open_stores(stream, config, boot_id, &beginning, why);
+	if (error < 0)
+		goto out;
+	sfd_clock_init(&stream->clock, now, beginning.not_before_ns);
+	first = sf_shm_tick_at(&stream_config->layout,
+			       sf_shm_clock_unix_ns(&stream->clock.page, now.mono_ns));
+	if (first <= beginning.above)
+		first = beginning.above + 1;
+	error = sfd_ring_init(&stream->ring, stream_config, first, why);
+	if (error < 0)
+		goto out;
+	start_engine(stream);
+	mark = mark_for(stream, first);
+	error = sfd_mark_store(stream->mark, mark);
+	if (error < 0) {
+		(void)snprintf(why->text, sizeof(why->text),
+			       "stream %s: the mark cannot be stored in %s: %s", stream_config->name,
+			       config->state_dir, strerror(-error));
+		goto out;
+	}
+	/* relaxed: the beat thread does not exist yet */
+	atomic_store_explicit(&stream->mark_tick, mark, memory_order_relaxed);
+	sfd_stats_set(&stream->stats, SF_COUNTER_mark_writes, 1);
+	return 0;
+
+out:
+	sfd_stream_close(stream);
+	return error;
+}
+
+void sfd_stream_close(struct sfd_stream *stream)
+{
+	stream->mark = sfd_mark_close(stream->mark);
+	stream->runtime = sfd_runtime_close(stream->runtime);
+	sfd_ring_deinit(&stream->ring);
+}
+
+/** Holds the clock against the wall. @return whether a step was counted */
+static bool turn_clock(struct sfd_stream *stream, struct sfd_now now, bool *ret_changed)
+{
+	enum sfd_clock_event event = sfd_clock_update(&stream->clock, now);
+
+	*ret_changed = event != SFD_CLOCK_STEADY;
+	sfd_stats_set(&stream->stats, SF_COUNTER_wall_offset_us,
+		      (uint64_t)(stream->clock.lead_ns / 1000));
+	if (event == SFD_CLOCK_FORWARD)
+		sfd_stats_add(&stream->stats, SF_COUNTER_clock_steps_forward, 1);
+	else if (event == SFD_CLOCK_BACK)
+		sfd_stats_add(&stream->stats, SF_COUNTER_clock_steps_back, 1);
+	else
+		return false;
+	return true;
+}
+
+static void count_beat(struct sfd_stream *stream, uint64_t tick, int64_t unix_ns)
+{
+	uint64_t late_us;
+
+	if (!stream->engine.beating || tick == stream->last_beat_tick)
+		return;
+	late_us = (uint64_t)(unix_ns - sf_shm_tick_start_ns(&stream->config->layout, tick)) / 1000;
+	if (stream->last_beat_tick != 0) {
+		uint64_t missed = tick - stream->last_beat_tick - 1;
+
+		late_us += missed * stream->config->layout.tick_ms * 1000;
+		sfd_stats_add(&stream->stats, SF_COUNTER_beats_late, missed != 0);
+		if (late_us > sfd_stats_get(&stream->stats, SF_COUNTER_beat_late_max_us))
+			sfd_stats_set(&stream->stats, SF_COUNTER_beat_late_max_us, late_us);
+	}
+	stream->last_beat_tick = tick;
+}
+
+/** Asks for a raise of the mark when half of the last one is used up. */
+static bool want_mark(struct sfd_stream *stream, uint64_t tick, uint64_t mark)
+{
+	uint64_t ahead = sfd_ticks(&stream->config->layout, SFD_MARK_AHEAD_MS);
+	uint64_t wanted = mark_for(stream, tick);
+
+	/* relaxed: this thread is the only writer */
+	if (wanted <= mark + ahead / 2 ||
+	    wanted <= atomic_load_explicit(&stream->mark_wanted, memory_order_relaxed) + ahead / 4)
+		return false;
+	/* M3, pairs with M4 */
+	atomic_store_explicit(&stream->mark_wanted, wanted, memory_order_release);
+	return true;
+}
+
+/** When the stream wants its next turn. */
+static int64_t next_turn(const struct sfd_stream *stream, struct sfd_now now, uint64_t tick)
+{
+	const struct sf_layout *layout = &stream->config->layout;
+	int64_t runway_ns = stream->config->runway_ms * INT64_C(1000000);
+	int64_t idle = now.mono_ns + (runway_ns / 2 < IDLE_WAKE_NS ? runway_ns / 2 : IDLE_WAKE_NS);
+	int64_t beat;
+
+	if (!stream->engine.beating)
+		return idle;
+	beat = sf_shm_clock_mono_ns(&stream->clock.page, sf_shm_tick_start_ns(layout, tick + 1));
+	return beat < idle ? beat : idle;
+}
+
+int64_t sfd_stream_turn(struct sfd_stream *stream, struct sfd_now now, unsigned *news)
+{
+	struct sfd_engine *engine = &stream->engine;
+	/* M2, pairs with M1 */
+	uint64_t mark = atomic_load_explicit(&stream->mark_tick, memory_order_acquire);
+	bool changed;
+	int64_t unix_ns;
+	uint64_t tick;
+
+	if (turn_clock(stream, now, &changed))
+		*news |= SFD_TURN_CLOCK;
+	unix_ns = sf_shm_clock_unix_ns(&stream->clock.page, now.mono_ns);
+	tick = sf_shm_tick_at(&stream->config->layout, unix_ns);
+	/* Publish before the page shows the time, so that a step makes nobody wait. */
+	sfd_engine_publish(engine, tick, mark);
+	if (changed) {
+		sf_shm_time_write(&stream->ring.shm.grants->time, &stream->clock.page);
+		sf_shm_time_write(&stream->runtime->time, &stream->clock.page);
+	}
+	sfd_engine_measure(engine, tick, now.mono_ns);
+	sfd_engine_beat(engine, tick);
+	count_beat(stream, tick, unix_ns);
+	if (!engine->beating)
+		stream->last_beat_tick = 0;
+	if (want_mark(stream, engine->horizon > tick ? engine->horizon : tick, mark))
+		*news |= SFD_TURN_MARK;
+	return next_turn(stream, now, tick);
+}
+
+bool sfd_stream_has_stepped(struct sfd_stream *stream)
+{
+	uint64_t steps = sfd_stats_get(&stream->stats, SF_COUNTER_clock_steps_forward) +
+			 sfd_stats_get(&stream->stats, SF_COUNTER_clock_steps_back);
+	bool stepped = steps != stream->steps_told;
+
+	stream->steps_told = steps;
+	return stepped;
+}
+
+uint64_t sfd_stream_stop(struct sfd_stream *stream, struct sfd_now now)
+{
+	uint64_t tick = sf_shm_tick_at(&stream->config->layout,
+				       sf_shm_clock_unix_ns(&stream->clock.page, now.mono_ns));
+
+	return sfd_engine_stop(&stream->engine, tick,
+			       sfd_ticks(&stream->config->layout, SFD_STOP_KEEP_MS));
+}

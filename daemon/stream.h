@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * One stream of the daemon: its ring, engine, clock, mark and statistics, wired together. Opened
+ * and closed by the main thread; sfd_stream_turn() and sfd_stream_stop() belong to the beat thread.
+ *
+ * Pairs in this file:
+ *   M1 mark_tick release -> M2 acquire     the mark is durable before a tick below it is published
+ *   M3 mark_wanted release -> M4 acquire   only a number; ordered for the reader's convenience
+ */
+#ifndef SFD_STREAM_H
+#define SFD_STREAM_H
+
+#include "daemon/clock.h"
+#include "daemon/config.h"
+#include "daemon/engine.h"
+#include "daemon/mark.h"
+#include "daemon/ring.h"
+#include "daemon/stats.h"
+
+/** How far the mark is raised ahead of the horizon; half of it used up asks for the next raise. */
+#define SFD_MARK_AHEAD_MS 20000u
+/** What a clean stop leaves to clients beyond now. */
+#define SFD_STOP_KEEP_MS 300u
+
+struct sfd_stream {
+	const struct sfd_stream_config *config;
+	struct sfd_ring ring;
+	struct sfd_engine engine;
+	struct sfd_clock clock;
+	struct sfd_runtime *runtime;
+	struct sfd_mark *mark;
+	struct sfd_stats stats;
+	int64_t started_unix_ns;
+	int64_t started_mono_ns;
+	/* no tick above was promised to the disk | W: control loop M1 | R: beat thread M2 */
+	_Atomic uint64_t mark_tick;
+	/* raise it to here | W: beat thread M3 | R: control loop M4 | 0 = as it is */
+	_Atomic uint64_t mark_wanted;
+	uint64_t last_beat_tick;
+	uint64_t steps_told; /* control loop: clock steps already logged */
+};
+
+/** What the control loop should look at after a turn. */
+enum sfd_turn_news {
+	SFD_TURN_QUIET = 0,
+	SFD_TURN_MARK = 1,  /* mark_wanted was raised */
+	SFD_TURN_CLOCK = 2, /* a clock step was counted */
+};
+
+/**
+ * Opens the stream's stores, makes the ring above everything they promise, and stores the first
+ * mark. @return 0 or a negative errno with a sentence in `why`
+ */
+int sfd_stream_open(struct sfd_stream *stream, const struct sfd_config *config,
+		    const struct sfd_stream_config *stream_config, const char *boot_id,
+		    struct sf_why *why);
+void sfd_stream_close(struct sfd_stream *stream);
+
+/** Beat thread: one turn. @return monotonic time of the next, ns */
+int64_t sfd_stream_turn(struct sfd_stream *stream, struct sfd_now now, unsigned *news);
+
+/** Control loop: clock steps were counted since the last call. */
+bool sfd_stream_has_stepped(struct sfd_stream *stream);
+
+/** Beat thread: clean stop. @return the last tick used, which becomes the mark */
+uint64_t sfd_stream_stop(struct sfd_stream *stream, struct sfd_now now);
+
+#endif
