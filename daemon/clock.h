@@ -2,7 +2,8 @@
 /* SPDX-FileCopyrightText: The sfd authors */
 /*
  * The stream's clock: the policy that turns wall-clock readings into the time page's continuous,
- * never-decreasing time. Pure functions of (state, readings); sfd_clock_now() alone asks the kernel.
+ * never-decreasing time. Pure functions of (state, readings); sfd_clock_now() alone asks the
+ * kernel.
  *
  * Policy `slew`: a forward step is taken at once; after a backward step time runs at half speed
  * until the wall has caught up.
@@ -22,13 +23,13 @@ struct sfd_now {
 
 struct sfd_clock {
 	struct sf_shm_clock page; /* what the time page shows */
-	int64_t lead_ns;	  /* page less wall at the last update, 0 when not slewing */
+	int64_t lead_ns;          /* page less wall at the last update, 0 when not slewing */
 };
 
 enum sfd_clock_event {
 	SFD_CLOCK_STEADY,
 	SFD_CLOCK_FORWARD,   /* the wall stepped forward; taken over */
-	SFD_CLOCK_BACK,	     /* the wall stepped back; slewing */
+	SFD_CLOCK_BACK,      /* the wall stepped back; slewing */
 	SFD_CLOCK_CAUGHT_UP, /* slewing is over */
 };
 

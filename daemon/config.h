@@ -27,10 +27,10 @@ struct sfd_stream_config {
 	char name[SF_SHM_STREAM_NAME_MAX]; /* [A-Za-z0-9_.-]+, no leading dot */
 	struct sf_layout layout;
 	uint32_t node[SF_NODES_MAX]; /* machine ids, ascending, distinct, each fits the layout */
-	uint32_t node_count;	     /* at least 1 */
-	uint32_t ahead_ms;	     /* default 0 */
-	uint32_t runway_ms;	     /* default SFD_RUNWAY_MS_DEFAULT */
-	bool sequence_spread;	     /* sequence_start = spread */
+	uint32_t node_count;         /* at least 1 */
+	uint32_t ahead_ms;           /* default 0 */
+	uint32_t runway_ms;          /* default SFD_RUNWAY_MS_DEFAULT */
+	bool sequence_spread;        /* sequence_start = spread */
 	struct sfd_access access;    /* allow = ... */
 };
 

@@ -111,7 +111,7 @@ static void on_accept(struct sfd_request *request, int result)
 	if (result < 0) {
 		if (result != -ECANCELED)
 			sfd_log(SFD_LOG_ERROR, "%s: no more connections are accepted: %s",
-				control->path, strerror(-result));
+				control->path, strerrordesc_np(-result));
 		return;
 	}
 	if (connection_new(control, result) < 0)
@@ -169,10 +169,10 @@ int sfd_control_open(struct sfd_loop *loop, const char *runtime_dir, struct sfd_
 		return -ENOMEM;
 	control->loop = loop;
 	control->fd = -1;
-	control->state = (struct sfd_control_state){
-		.stream = stream,
-		.stream_count = stream_count,
-		.loop_is_poll = sfd_loop_backend_of(loop) == SFD_LOOP_POLL};
+	control->state = (struct sfd_control_state){.stream = stream,
+						    .stream_count = stream_count,
+						    .loop_is_poll = sfd_loop_backend_of(loop) ==
+								    SFD_LOOP_POLL};
 	control->accept = (struct sfd_request){.done = on_accept, .owner = control};
 	length = snprintf(control->path, sizeof(control->path), "%s/" SF_CONTROL_SOCKET_NAME,
 			  runtime_dir);
@@ -190,7 +190,7 @@ int sfd_control_open(struct sfd_loop *loop, const char *runtime_dir, struct sfd_
 	if (error < 0) {
 		if (!why->text[0])
 			(void)snprintf(why->text, sizeof(why->text), "%s: %s", control->path,
-				       strerror(-error));
+				       strerrordesc_np(-error));
 		goto out;
 	}
 	*ret_control = control;
@@ -209,8 +209,12 @@ struct sfd_control *sfd_control_close(struct sfd_control *control)
 		return NULL;
 	(void)unlink(control->path);
 	(void)close(control->fd);
-	while (control->state.connections)
-		connection_free(control->state.connections);
+	for (struct sfd_connection *connection = control->state.connections; connection;) {
+		struct sfd_connection *next = connection->next;
+
+		connection_free(connection);
+		connection = next;
+	}
 	free(control);
 	return NULL;
 }

@@ -188,8 +188,8 @@ uint64_t sfd_engine_stop(struct sfd_engine *engine, uint64_t now, uint32_t keep)
 		 * One add: nobody can win against it, and who came before is seen. Relaxed: only
 		 * the number counts.
 		 */
-		uint64_t before = atomic_fetch_add_explicit(word, grants->capacity,
-							    memory_order_relaxed);
+		uint64_t before =
+			atomic_fetch_add_explicit(word, grants->capacity, memory_order_relaxed);
 
 		if (sf_shm_word_counter(before) != 0)
 			last = tick;
@@ -211,8 +211,8 @@ static uint64_t claimed_in_ring(const struct sfd_engine *engine)
 
 	for (uint64_t slot = 0; slot <= engine->ring.mask; slot++) {
 		/* relaxed: a statistic */
-		uint64_t tick = atomic_load_explicit(&engine->ring.grant[slot].tick,
-						     memory_order_relaxed);
+		uint64_t tick =
+			atomic_load_explicit(&engine->ring.grant[slot].tick, memory_order_relaxed);
 
 		if (tick != 0)
 			claimed += sf_shm_claimed(&engine->ring, tick);

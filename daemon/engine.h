@@ -37,7 +37,7 @@ struct sfd_engine {
 	struct sfd_runtime *runtime;
 	struct sfd_stats *stats;
 	uint64_t horizon;
-	uint32_t owner;	 /* thread id for the beat's futex half */
+	uint32_t owner;  /* thread id for the beat's futex half */
 	uint32_t spread; /* random start of a tick's sequence: 0 .. spread - 1; 0 = always 0 */
 	uint64_t random; /* state of the generator behind it, never 0 */
 	bool beating;

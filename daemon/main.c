@@ -14,7 +14,7 @@
 
 #define EXIT_USAGE 2
 
-static const char *const HELP =
+static const char *const help_text =
 	"usage: sfd [options]\n"
 	"\n"
 	"Owns the tick engine of one or more ID streams and hands their rings to clients.\n"
@@ -53,7 +53,7 @@ enum option_code {
 	OPTION_HELP,
 };
 
-static const struct option OPTIONS[] = {
+static const struct option options[] = {
 	{"config", required_argument, NULL, 'c'},
 	{"runtime-dir", required_argument, NULL, OPTION_RUNTIME_DIR},
 	{"state-dir", required_argument, NULL, OPTION_STATE_DIR},
@@ -105,7 +105,7 @@ static enum action take_option(int code, struct sfd_flags *flags)
 	case OPTION_VERSION:
 		return print("sfd " SF_VERSION "\n");
 	case OPTION_HELP:
-		return print(HELP);
+		return print(help_text);
 	default:
 		return ACTION_USAGE;
 	}
@@ -117,7 +117,7 @@ static enum action parse(int argc, char **argv, struct sfd_flags *flags)
 	int code;
 
 	/* Before other threads exist. NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	while ((code = getopt_long(argc, argv, "c:", OPTIONS, NULL)) != -1) {
+	while ((code = getopt_long(argc, argv, "c:", options, NULL)) != -1) {
 		enum action action = take_option(code, flags);
 
 		if (action != ACTION_RUN)

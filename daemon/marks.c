@@ -33,9 +33,10 @@ static void fail(struct sfd_mark_job *job, int error)
 	sfd_stats_add(&job->stream->stats, SF_COUNTER_mark_errors, 1);
 	if (!job->failing)
 		sfd_log(SFD_LOG_ERROR,
-			"stream %s: the mark cannot be raised: %s; publishing stops when it is used "
+			"stream %s: the mark cannot be raised: %s; publishing stops when it is "
+			"used "
 			"up, and goes on when the state directory can be written again",
-			job->stream->config->name, strerror(-error));
+			job->stream->config->name, strerrordesc_np(-error));
 	job->failing = true;
 	if (!marks->final && sfd_request_is_idle(&marks->retry))
 		(void)sfd_loop_timeout(marks->loop, RETRY_NS, &marks->retry);

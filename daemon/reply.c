@@ -56,8 +56,8 @@ static void begin(struct sfd_connection *connection, uint16_t type, size_t lengt
 	connection->header = (struct msghdr){.msg_iov = &connection->part, .msg_iovlen = 1};
 }
 
-__attribute__((format(printf, 3, 4))) static void
-refuse(struct sfd_connection *connection, int status, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void refuse(struct sfd_connection *connection,
+							 int status, const char *format, ...)
 {
 	va_list arguments;
 
@@ -114,7 +114,8 @@ static bool may_attach(struct sfd_connection *connection, struct sfd_stream *str
 
 	if (message->abi_major != SF_SHM_ABI_MAJOR) {
 		refuse(connection, -EPROTO,
-		       "this sfd has ring ABI version %d, the client knows %u: upgrade the older one",
+		       "this sfd has ring ABI version %d, the client knows %u: upgrade the older "
+		       "one",
 		       SF_SHM_ABI_MAJOR, message->abi_major);
 		return false;
 	}
@@ -250,8 +251,8 @@ static bool check(struct sfd_control_state *state, struct sfd_connection *connec
 	struct sf_control_request *message = &connection->message;
 
 	if (length < sizeof(message->head) || message->head.magic != SF_CONTROL_MAGIC)
-		refuse(connection, -EPROTO, "%zu bytes that are no request of sfd's control channel",
-		       length);
+		refuse(connection, -EPROTO,
+		       "%zu bytes that are no request of sfd's control channel", length);
 	else if (message->head.version != SF_CONTROL_VERSION)
 		refuse(connection, -EPROTO,
 		       "this sfd speaks control version %d, the client %u: upgrade the older one",
@@ -283,8 +284,9 @@ void sfd_reply_make(struct sfd_control_state *state, struct sfd_connection *conn
 		stream = message->index < state->stream_count ? &state->stream[message->index]
 							      : NULL;
 	if (!stream) {
-		refuse(connection, -ENOENT, "no stream %s here: check the name against the streams "
-					    "that sfctl stats lists",
+		refuse(connection, -ENOENT,
+		       "no stream %s here: check the name against the streams "
+		       "that sfctl stats lists",
 		       message->stream[0] ? message->stream : "of that number");
 		return;
 	}

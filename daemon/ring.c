@@ -104,11 +104,13 @@ static int complain(struct sf_why *why, const char *stream, const char *what, ui
 	int error = -errno;
 
 	(void)snprintf(why->text, sizeof(why->text), "stream %s: %s of %llu KiB: %s; %s", stream,
-		       what, (unsigned long long)(bytes + 1023) / 1024, strerror(-error), remedy);
+		       what, (unsigned long long)(bytes + 1023) / 1024, strerrordesc_np(-error),
+		       remedy);
 	return error;
 }
 
-/** A memfd whose every page is there before anyone maps it: no SIGBUS later, whatever memory does. */
+/** A memfd whose every page is there before anyone maps it: no SIGBUS later, whatever memory does.
+ */
 static int make_memfd(const char *stream, const char *what, uint64_t bytes, int *ret_fd,
 		      struct sf_why *why)
 {
@@ -189,7 +191,7 @@ int sfd_ring_init(struct sfd_ring *ring, const struct sfd_stream_config *config,
 		error = fill_header(ring->shm.grants, config, first_tick);
 	if (error < 0) {
 		(void)snprintf(why->text, sizeof(why->text), "stream %s: making the ring: %s",
-			       config->name, strerror(-error));
+			       config->name, strerrordesc_np(-error));
 		goto out;
 	}
 	ring->shm.claims->magic = SF_SHM_CLAIMS_MAGIC;

@@ -48,7 +48,7 @@ static int complain(int error, const struct sf_why *why, const char *what)
 	if (why->text[0])
 		sfd_log(SFD_LOG_ERROR, "%s", why->text);
 	else
-		sfd_log(SFD_LOG_ERROR, "%s: %s", what, strerror(-error));
+		sfd_log(SFD_LOG_ERROR, "%s: %s", what, strerrordesc_np(-error));
 	return error;
 }
 
@@ -59,8 +59,8 @@ static int lock_all(struct sfd_server *server)
 	uint32_t count = 0;
 	struct sf_why why = {0};
 	mode_t mode = geteuid() == 0 ? 0755 : 0700;
-	int error = sfd_lock_dir("runtime", config->runtime_dir, mode, &server->runtime_lock_fd,
-				 &why);
+	int error =
+		sfd_lock_dir("runtime", config->runtime_dir, mode, &server->runtime_lock_fd, &why);
 
 	if (error == 0)
 		error = sfd_lock_dir("state", config->state_dir, 0700, &server->state_lock_fd,
@@ -90,8 +90,9 @@ static void read_boot_id(char *boot_id, size_t size)
 	boot_id[length > 0 ? length : 0] = '\0';
 	boot_id[strcspn(boot_id, "\n")] = '\0';
 	if (!boot_id[0])
-		sfd_log(SFD_LOG_WARNING, "/proc/sys/kernel/random/boot_id cannot be read: a restart "
-					 "counts as a reboot, and starts above the durable mark");
+		sfd_log(SFD_LOG_WARNING,
+			"/proc/sys/kernel/random/boot_id cannot be read: a restart "
+			"counts as a reboot, and starts above the durable mark");
 }
 
 static int open_streams(struct sfd_server *server)
@@ -109,8 +110,7 @@ static int open_streams(struct sfd_server *server)
 					    &config->stream[server->stream_count], boot_id, &why);
 
 		if (error < 0)
-			return complain(error, &why,
-					config->stream[server->stream_count].name);
+			return complain(error, &why, config->stream[server->stream_count].name);
 	}
 	return 0;
 }
@@ -187,6 +187,7 @@ static void on_signal(struct sfd_request *request, int result)
 
 static int open_descriptors(struct sfd_server *server)
 {
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
 	sigset_t set;
 
 	(void)sigemptyset(&set);
@@ -194,8 +195,8 @@ static int open_descriptors(struct sfd_server *server)
 	(void)sigaddset(&set, SIGINT);
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	/* A full file system or a file size limit must come back as an error. */
-	(void)signal(SIGXFSZ, SIG_IGN);
-	(void)signal(SIGPIPE, SIG_IGN);
+	(void)sigaction(SIGXFSZ, &ignore, NULL);
+	(void)sigaction(SIGPIPE, &ignore, NULL);
 	server->news_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	server->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	server->step_fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -293,7 +294,7 @@ int sfd_server_run(const struct sfd_config *config)
 			config->stream_count == 1 ? "" : "s", config->runtime_dir);
 		error = sfd_loop_run(server.loop);
 		if (error < 0)
-			sfd_log(SFD_LOG_ERROR, "control loop: %s", strerror(-error));
+			sfd_log(SFD_LOG_ERROR, "control loop: %s", strerrordesc_np(-error));
 		else
 			sfd_log(SFD_LOG_INFO, "stopped");
 	}

@@ -19,7 +19,7 @@
 
 /** What the stores of the last daemon demand of this one. */
 struct beginning {
-	uint64_t above;	       /* first tick must be larger */
+	uint64_t above;        /* first tick must be larger */
 	int64_t not_before_ns; /* the time page starts no earlier */
 };
 
@@ -45,8 +45,7 @@ static int open_stores(struct sfd_stream *stream, const struct sfd_config *confi
 	if (here.horizon != 0) {
 		/* Same boot: exact, and time goes on where the last daemon's page is by now. */
 		ret->above = here.horizon;
-		ret->not_before_ns =
-			sf_shm_clock_unix_ns(&here.clock, sfd_clock_now().mono_ns);
+		ret->not_before_ns = sf_shm_clock_unix_ns(&here.clock, sfd_clock_now().mono_ns);
 	} else if (found.tick != 0) {
 		/* After a boot nobody is left on an older ring: start at once, and slew. */
 		ret->not_before_ns = sf_shm_tick_start_ns(&own->layout, found.tick + 1);
@@ -105,8 +104,8 @@ int sfd_stream_open(struct sfd_stream *stream, const struct sfd_config *config,
 	error = sfd_mark_store(stream->mark, mark);
 	if (error < 0) {
 		(void)snprintf(why->text, sizeof(why->text),
-			       "stream %s: the mark cannot be stored in %s: %s", stream_config->name,
-			       config->state_dir, strerror(-error));
+			       "stream %s: the mark cannot be stored in %s: %s",
+			       stream_config->name, config->state_dir, strerrordesc_np(-error));
 		goto out;
 	}
 	/* relaxed: the beat thread does not exist yet */

@@ -37,12 +37,13 @@ int sf_socket_connect(struct sf_client *client, int *ret_fd)
 	error = -errno;
 	(void)close(fd);
 	if (error == -EACCES || error == -EPERM) {
-		sf_log(client, SF_LOG_ERROR, "%s: may not connect: %s; ask for access to the socket",
-		       client->socket, strerror(-error));
+		sf_log(client, SF_LOG_ERROR,
+		       "%s: may not connect: %s; ask for access to the socket", client->socket,
+		       strerrordesc_np(-error));
 		return -EACCES;
 	}
 	sf_log(client, SF_LOG_ERROR, "%s: %s; is sfd running, and is this its socket?",
-	       client->socket, strerror(-error));
+	       client->socket, strerrordesc_np(-error));
 	return -ENOTCONN;
 }
 
@@ -61,7 +62,7 @@ int sf_attach_send(struct sf_client *client, int fd)
 	if (send(fd, &request, sizeof(request), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(request))
 		return 0;
 	sf_log(client, SF_LOG_ERROR, "%s: sfd closed the connection: %s", client->socket,
-	       strerror(errno));
+	       strerrordesc_np(errno));
 	return -ENOTCONN;
 }
 
@@ -94,7 +95,8 @@ static int grants_check(const struct sf_client *client, const struct sf_shm_gran
 	}
 	if (grants->abi_major != SF_SHM_ABI_MAJOR) {
 		sf_log(client, SF_LOG_ERROR,
-		       "ring has ABI version %u.%u, this libsfclient knows %u: upgrade the older one",
+		       "ring has ABI version %u.%u, this libsfclient knows %u: upgrade the older "
+		       "one",
 		       grants->abi_major, grants->abi_minor, SF_SHM_ABI_MAJOR);
 		return -EPROTO;
 	}
@@ -119,27 +121,24 @@ static int grants_check(const struct sf_client *client, const struct sf_shm_gran
 	return 0;
 }
 
-static int map_shared(int fd, uint64_t bytes, int protection, void **ret)
+/** @return NULL when the process is out of address space or memory */
+static void *map_shared(int fd, uint64_t bytes, int protection)
 {
 	/* Faulted in now, so that no later fetch pays for it. */
 	void *map = mmap(NULL, bytes, protection, MAP_SHARED | MAP_POPULATE, fd, 0);
 
-	if (map == MAP_FAILED)
-		return -errno;
-	*ret = map;
-	return 0;
+	return map == MAP_FAILED ? NULL : map;
 }
 
 static int map_ring(const struct sf_client *client, int grants_fd, int claims_fd,
 		    struct sf_attachment *attachment)
 {
-	void *grants = NULL;
-	void *claims = NULL;
+	struct sf_shm_grants *grants;
+	void *claims;
 	struct stat status;
 	int error;
 
-	if (fstat(grants_fd, &status) < 0 ||
-	    (size_t)status.st_size < sizeof(struct sf_shm_grants)) {
+	if (fstat(grants_fd, &status) < 0 || (size_t)status.st_size < sizeof(*grants)) {
 		sf_log(client, SF_LOG_ERROR, "grants: shorter than a header");
 		return -EPROTO;
 	}
@@ -147,25 +146,23 @@ static int map_ring(const struct sf_client *client, int grants_fd, int claims_fd
 	error = memfd_check(client, "grants", grants_fd, attachment->grants_bytes);
 	if (error < 0)
 		return error;
-	error = map_shared(grants_fd, attachment->grants_bytes, PROT_READ, &grants);
-	if (error < 0)
-		return error;
+	grants = map_shared(grants_fd, attachment->grants_bytes, PROT_READ);
+	if (!grants)
+		return -ENOMEM;
 	error = grants_check(client, grants);
+	if (error == 0)
+		error = memfd_check(client, "grants", grants_fd, grants->total_bytes);
+	if (error == 0)
+		error = memfd_check(client, "claims", claims_fd, grants->claims_bytes);
 	if (error < 0)
 		goto out_grants;
-	error = memfd_check(client, "grants", grants_fd,
-			    ((const struct sf_shm_grants *)grants)->total_bytes);
-	if (error < 0)
+	attachment->claims_bytes = grants->claims_bytes;
+	claims = map_shared(claims_fd, attachment->claims_bytes, PROT_READ | PROT_WRITE);
+	if (!claims) {
+		error = -ENOMEM;
 		goto out_grants;
-	attachment->claims_bytes = ((const struct sf_shm_grants *)grants)->claims_bytes;
-	error = memfd_check(client, "claims", claims_fd, attachment->claims_bytes);
-	if (error < 0)
-		goto out_grants;
-	error = map_shared(claims_fd, attachment->claims_bytes, PROT_READ | PROT_WRITE, &claims);
-	if (error < 0)
-		goto out_grants;
-	sf_shm_ring_map(&attachment->ring, grants, claims,
-			((const struct sf_shm_grants *)grants)->slots);
+	}
+	sf_shm_ring_map(&attachment->ring, grants, claims, grants->slots);
 	return 0;
 
 out_grants:

@@ -89,15 +89,16 @@ static int client_names(struct sf_client *client, const struct sf_options *optio
 	if (!socket)
 		default_socket(client->socket, sizeof(client->socket));
 	else if (copy_text(client->socket, sizeof(client->socket), socket) < 0) {
-		sf_log(client, SF_LOG_ERROR, "socket path %.40s...: %zu characters, at most %zu fit",
-		       socket, strlen(socket), sizeof(client->socket) - 1);
+		sf_log(client, SF_LOG_ERROR,
+		       "socket path %.40s...: %zu characters, at most %zu fit", socket,
+		       strlen(socket), sizeof(client->socket) - 1);
 		return -EINVAL;
 	}
 	if (!stream)
 		stream = "default";
 	if (copy_text(client->stream, sizeof(client->stream), stream) < 0) {
-		sf_log(client, SF_LOG_ERROR, "stream name %.40s: at most %zu characters fit", stream,
-		       sizeof(client->stream) - 1);
+		sf_log(client, SF_LOG_ERROR, "stream name %.40s: at most %zu characters fit",
+		       stream, sizeof(client->stream) - 1);
 		return -EINVAL;
 	}
 	return 0;
@@ -199,8 +200,8 @@ struct sf_attachment *sf_attachment_get(struct sf_client *client)
 		/* 0: replaced between the two loads and unmapped; the next load sees its heir */
 		while (refs != 0) {
 			/* Acquire: the mapping is used after. Relaxed on failure: only compared. */
-			if (atomic_compare_exchange_weak_explicit(&attachment->refs, &refs, refs + 1,
-								  memory_order_acquire,
+			if (atomic_compare_exchange_weak_explicit(&attachment->refs, &refs,
+								  refs + 1, memory_order_acquire,
 								  memory_order_relaxed))
 				return attachment;
 		}

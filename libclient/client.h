@@ -52,7 +52,8 @@ struct sf_reattach {
 
 struct sf_client {
 	_Atomic uint32_t refs; /* the caller's handle and every cursor */
-	/* where new cursors go | release N1 in sf_client_adopt(), acquire N2 in sf_attachment_get() */
+	/* where new cursors go | release N1 in sf_client_adopt(), acquire N2 in sf_attachment_get()
+	 */
 	_Atomic(struct sf_attachment *) newest;
 	struct sf_reattach *reattach;
 	struct sf_layout layout;
@@ -73,7 +74,7 @@ struct sf_ordered {
 	uint64_t beat;
 	uint64_t tick;
 	struct sf_shm_range range; /* of the claim that opened the tick */
-	uint32_t budget;	   /* calls until the clock is looked at again; 0 = nothing cached */
+	uint32_t budget; /* calls until the clock is looked at again; 0 = nothing cached */
 };
 
 /** A cursor's private part, on the page after the public part; survives fork. */

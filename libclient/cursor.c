@@ -50,7 +50,7 @@ int sf_cursor_open(struct sf_client *client, struct sf_cursor **ret_cursor)
 
 		sf_log(client, SF_LOG_ERROR,
 		       "MADV_WIPEONFORK: %s; IDs could repeat after fork, so no cursor is made",
-		       strerror(-error));
+		       strerrordesc_np(-error));
 		(void)munmap(pages, (size_t)2 * CURSOR_PAGE);
 		return error;
 	}
@@ -114,12 +114,12 @@ static void adapt_claim_size(struct sf_cursor *cursor, struct sf_cursor_private 
 	uint32_t limit = sf_claim_limit(&private->attachment->ring);
 
 	if (cursor->next != cursor->end)
-		private->claim_size = private->claim_size > 1 ? private->claim_size / 2 : 1;
-	else if (cursor->shared_beat &&
-		 __atomic_load_n(cursor->shared_beat, __ATOMIC_RELAXED) == cursor->beat)
-		private->claim_size = private->claim_size > limit / 2 ? limit : private->claim_size * 2;
+	private->claim_size = private->claim_size > 1 ? private->claim_size / 2 : 1;
+	else if (cursor->shared_beat && __atomic_load_n(cursor->shared_beat, __ATOMIC_RELAXED) ==
+						cursor->beat) private->claim_size =
+		private->claim_size > limit / 2 ? limit : private->claim_size * 2;
 	if (private->claim_size > limit)
-		private->claim_size = limit;
+	private->claim_size = limit;
 }
 
 __attribute__((cold, noinline)) int sf_next_slow(struct sf_cursor *cursor, uint64_t *ret_id)
@@ -198,7 +198,6 @@ int sf_claim_range(struct sf_cursor *cursor, uint32_t count, struct sf_range *re
 	error = sf_take(private, count, count, &deadline_ns, &take);
 	if (error < 0)
 		return error;
-	*ret_range = (struct sf_range){
-		.first = take.first, .step = take.step, .count = take.count};
+	*ret_range = (struct sf_range){.first = take.first, .step = take.step, .count = take.count};
 	return 0;
 }

@@ -16,7 +16,7 @@
 #define CLOCK_BUDGET 256
 
 __attribute__((cold, noinline)) static int ordered_slow(struct sf_cursor_private *private,
-							 uint64_t *ret_id)
+							uint64_t *ret_id)
 {
 	struct sf_ordered *ordered = &private->ordered;
 	int64_t deadline_ns = 0;

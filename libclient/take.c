@@ -16,8 +16,9 @@
 #define NAP_MAX_NS INT64_C(20000000)
 /* Nap while the horizon is the obstacle: nobody knows when it will move. */
 #define NAP_HORIZON_NS INT64_C(1000000)
-/* A sleeper that finds its slot recycled looks at the clock again; this often means spoilt words. */
-#define WRONG_TAG_MAX 64
+/* A sleeper that finds its slot recycled looks at the clock again; this often in a row means more.
+ */
+#define STALE_MAX 64
 
 enum ring_status {
 	RING_OK,
@@ -63,8 +64,8 @@ static int moment_read(const struct sf_client *client, const struct sf_attachmen
 	ret->mono_ns = client->mono_ns() + attachment->mono_offset_ns;
 	if (sf_shm_time_read(&grants->time, &ret->clock) < 0)
 		return -EAGAIN;
-	ret->now_tick = sf_shm_tick_at(&grants->layout,
-				       sf_shm_clock_unix_ns(&ret->clock, ret->mono_ns));
+	ret->now_tick =
+		sf_shm_tick_at(&grants->layout, sf_shm_clock_unix_ns(&ret->clock, ret->mono_ns));
 	ret->live = sf_shm_beat_is_live(ret->beat, ret->now_tick);
 	return 0;
 }
@@ -181,10 +182,9 @@ static int wait_or_give_up(struct sf_cursor_private *cursor, const struct moment
 		return -EOVERFLOW;
 	if (*deadline_ns == 0) {
 		count_wait(&attachment->ring);
-		*deadline_ns =
-			cursor->timeout_ns < 0 || cursor->timeout_ns > INT64_MAX - here
-				? INT64_MAX
-				: here + cursor->timeout_ns;
+		*deadline_ns = cursor->timeout_ns < 0 || cursor->timeout_ns > INT64_MAX - here
+				       ? INT64_MAX
+				       : here + cursor->timeout_ns;
 	}
 	if (cursor->wait == SF_WAIT_NONE || here >= *deadline_ns)
 		return give_up(moment, status, cursor->wait);
@@ -197,34 +197,43 @@ static int wait_or_give_up(struct sf_cursor_private *cursor, const struct moment
 	return 0;
 }
 
+/** One try at the ring. A page that cannot be read counts as a slot that was recycled. */
+static enum ring_status try_take(struct sf_cursor_private *cursor, uint32_t n, uint32_t n_idle,
+				 struct moment *moment, struct sf_take *take, uint64_t *ret_tick)
+{
+	struct sf_attachment *attachment = cursor->attachment;
+	enum ring_status status;
+
+	if (moment_read(cursor->client, attachment, moment) < 0)
+		return RING_STALE;
+	if (!sf_shm_beat_has_owner(moment->beat))
+		sf_reattach_step(cursor->client, moment->mono_ns - attachment->mono_offset_ns);
+	status = ring_take(&attachment->ring, moment->now_tick, moment->live ? n : n_idle,
+			   &take->range, ret_tick);
+	if (status != RING_OK)
+		return status;
+	take->beat = moment->beat;
+	take->live = moment->live;
+	pack_range(&attachment->ring, take);
+	return RING_OK;
+}
+
 int sf_take(struct sf_cursor_private *cursor, uint32_t n, uint32_t n_idle, int64_t *deadline_ns,
 	    struct sf_take *ret_take)
 {
 	struct moment moment = {0};
 	uint64_t tick = 0;
-	int wrong = 0;
+	int stale = 0;
 
 	for (;;) {
-		struct sf_attachment *attachment = cursor->attachment;
-		enum ring_status status = RING_STALE;
+		enum ring_status status = try_take(cursor, n, n_idle, &moment, ret_take, &tick);
 		int error;
 
-		if (moment_read(cursor->client, attachment, &moment) == 0) {
-			if (!sf_shm_beat_has_owner(moment.beat))
-				sf_reattach_step(cursor->client,
-						 moment.mono_ns - attachment->mono_offset_ns);
-			status = ring_take(&attachment->ring, moment.now_tick,
-					   moment.live ? n : n_idle, &ret_take->range, &tick);
-		}
-		if (status == RING_OK) {
-			ret_take->beat = moment.beat;
-			ret_take->live = moment.live;
-			pack_range(&attachment->ring, ret_take);
+		if (status == RING_OK)
 			return 0;
-		}
-		if (status == RING_STALE && ++wrong < WRONG_TAG_MAX)
+		if (status == RING_STALE && ++stale < STALE_MAX)
 			continue;
-		wrong = 0;
+		stale = 0;
 		if (status == RING_HORIZON && move_over(cursor))
 			continue;
 		error = wait_or_give_up(cursor, &moment, status, tick, deadline_ns);

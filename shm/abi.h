@@ -62,7 +62,8 @@ struct sf_shm_time {
 
 /** The time page: a latch of two copies. */
 struct sf_shm_timepage {
-	/* its lowest bit picks the copy to read | W: daemon | R: clients | release T1, acquire B1 */
+	/* its lowest bit picks the copy to read | W: daemon | R: clients | release T1, acquire B1
+	 */
 	_Atomic uint64_t sequence;
 	struct sf_shm_time copy[2];
 };
@@ -70,21 +71,21 @@ struct sf_shm_timepage {
 /** The head of the grants memfd. */
 struct sf_shm_grants {
 	/* ---- constant: written before the descriptors are handed out, never again ---- */
-	uint64_t magic;		  /* SF_SHM_GRANTS_MAGIC */
-	uint16_t abi_major;	  /* SF_SHM_ABI_MAJOR */
-	uint16_t abi_minor;	  /* SF_SHM_ABI_MINOR */
-	uint32_t header_bytes;	  /* SF_SHM_HEADER_BYTES */
-	uint64_t total_bytes;	  /* size of the grants memfd */
-	uint64_t claims_bytes;	  /* size of the claims memfd */
-	uint64_t generation;	  /* random, never 0: tells one ring from the next */
-	uint64_t first_tick;	  /* nothing below was or will be published in this ring */
-	uint64_t last_tick;	  /* the layout's last tick */
-	uint32_t slots;		  /* power of two, SF_SHM_SLOTS_MIN..SF_SHM_SLOTS_MAX */
-	uint32_t ahead_ticks;	  /* ahead limit */
-	uint32_t runway_ticks;	  /* horizon - now, when the daemon has just published */
-	uint32_t capacity;	  /* counters of a tick over all nodes, 1..SF_SHM_CAPACITY_MAX */
-	uint32_t node_count;	  /* 1..SF_NODES_MAX */
-	uint32_t pid;		  /* of the daemon, in its own pid namespace */
+	uint64_t magic;        /* SF_SHM_GRANTS_MAGIC */
+	uint16_t abi_major;    /* SF_SHM_ABI_MAJOR */
+	uint16_t abi_minor;    /* SF_SHM_ABI_MINOR */
+	uint32_t header_bytes; /* SF_SHM_HEADER_BYTES */
+	uint64_t total_bytes;  /* size of the grants memfd */
+	uint64_t claims_bytes; /* size of the claims memfd */
+	uint64_t generation;   /* random, never 0: tells one ring from the next */
+	uint64_t first_tick;   /* nothing below was or will be published in this ring */
+	uint64_t last_tick;    /* the layout's last tick */
+	uint32_t slots;        /* power of two, SF_SHM_SLOTS_MIN..SF_SHM_SLOTS_MAX */
+	uint32_t ahead_ticks;  /* ahead limit */
+	uint32_t runway_ticks; /* horizon - now, when the daemon has just published */
+	uint32_t capacity;     /* counters of a tick over all nodes, 1..SF_SHM_CAPACITY_MAX */
+	uint32_t node_count;   /* 1..SF_NODES_MAX */
+	uint32_t pid;          /* of the daemon, in its own pid namespace */
 	struct sf_layout layout;
 	char stream[SF_SHM_STREAM_NAME_MAX]; /* NUL-terminated */
 	uint8_t pad0[376];
@@ -104,7 +105,7 @@ struct sf_shm_grants {
 	uint8_t pad3[252];
 
 	/* ---- constant ---- */
-	uint32_t node[SF_NODES_MAX];	    /* node ids, in the order of their bits */
+	uint32_t node[SF_NODES_MAX];        /* node ids, in the order of their bits */
 	uint64_t node_packed[SF_NODES_MAX]; /* the same as bits of an ID, ascending */
 };
 

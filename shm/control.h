@@ -20,18 +20,18 @@
 #define SF_CONTROL_SOCKET_NAME "sfd.sock"
 
 enum sf_control_type {
-	SF_CONTROL_ATTACH = 1, /* reply sf_control_attached, with the grants and claims memfds */
-	SF_CONTROL_STATS = 2,  /* reply sf_control_stats of one stream */
+	SF_CONTROL_ATTACH = 1,  /* reply sf_control_attached, with the grants and claims memfds */
+	SF_CONTROL_STATS = 2,   /* reply sf_control_stats of one stream */
 	SF_CONTROL_CLIENTS = 3, /* reply sf_control_clients: a page of the attached clients */
 };
 
 /** What starts every message, either way. */
 struct sf_control_head {
-	uint32_t magic;	  /* SF_CONTROL_MAGIC */
+	uint32_t magic;   /* SF_CONTROL_MAGIC */
 	uint16_t version; /* SF_CONTROL_VERSION */
-	uint16_t type;	  /* enum sf_control_type */
+	uint16_t type;    /* enum sf_control_type */
 	uint32_t length;  /* of the whole message, bytes */
-	int32_t status;	  /* reply: 0 or a negative errno; request: 0 */
+	int32_t status;   /* reply: 0 or a negative errno; request: 0 */
 };
 
 /** Every request. */
@@ -39,7 +39,7 @@ struct sf_control_request {
 	struct sf_control_head head;
 	/* NUL-terminated. Empty for STATS and CLIENTS: take the stream number `index` instead. */
 	char stream[SF_SHM_STREAM_NAME_MAX];
-	uint32_t index;	    /* STATS, CLIENTS without a name: stream number from 0 */
+	uint32_t index;     /* STATS, CLIENTS without a name: stream number from 0 */
 	uint32_t offset;    /* CLIENTS: how many to skip */
 	uint16_t abi_major; /* ATTACH: what the client was built for */
 	uint16_t abi_minor;
@@ -58,7 +58,8 @@ struct sf_control_attached {
 	uint64_t generation;
 	uint64_t grants_bytes;
 	uint64_t claims_bytes;
-	int64_t mono_ns; /* the daemon's CLOCK_MONOTONIC: finds a client in another time namespace */
+	int64_t mono_ns; /* the daemon's CLOCK_MONOTONIC: finds a client in another time namespace
+			  */
 };
 
 enum sf_counter {
@@ -110,7 +111,8 @@ static_assert(sizeof(struct sf_control_request) == 64, "control ABI");
 static_assert(sizeof(struct sf_control_refused) == 256, "control ABI");
 static_assert(sizeof(struct sf_control_attached) == 48, "control ABI");
 static_assert(sizeof(struct sf_control_client) == 32, "control ABI");
-static_assert(sizeof(struct sf_control_clients) == 24 + 32 * SF_CONTROL_CLIENTS_PAGE, "control ABI");
+static_assert(sizeof(struct sf_control_clients) == 24 + 32 * SF_CONTROL_CLIENTS_PAGE,
+	      "control ABI");
 static_assert(sizeof(struct sf_control_stats) ==
 		      16 + 32 + 32 + 16 + 16 + 24 + 8 * SF_COUNTER_COUNT + 4 * SF_NODES_MAX,
 	      "control ABI");

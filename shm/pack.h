@@ -21,10 +21,9 @@
 static inline bool sf_shm_node_is_low(const struct sf_layout *layout)
 {
 	return layout->node_bits ? layout->node_shift < layout->sequence_shift
-				 : layout->process_bits
-					   ? layout->process_shift < layout->sequence_shift
-					   : layout->worker_bits &&
-						     layout->worker_shift < layout->sequence_shift;
+	       : layout->process_bits
+		       ? layout->process_shift < layout->sequence_shift
+		       : layout->worker_bits && layout->worker_shift < layout->sequence_shift;
 }
 
 /** ID of one counter; `counter` includes the grant's start and is below the capacity. */

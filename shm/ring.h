@@ -21,12 +21,13 @@
 #ifndef SF_SHM_HOOK
 #define SF_SHM_HOOK(place) ((void)0)
 #endif
-#define SF_SHM_HOOK_BEFORE_ADD 1   /* claim: tag and counter looked good, not yet added */
-#define SF_SHM_HOOK_AFTER_ADD 2	   /* claim: added, the result not yet judged */
-#define SF_SHM_HOOK_GRANT_OPEN 3   /* publish: grant invalid, claim word still the old tick's */
-#define SF_SHM_HOOK_BEFORE_WORD 4  /* publish: grant whole, claim word still the old tick's */
+#define SF_SHM_HOOK_BEFORE_ADD 1  /* claim: tag and counter looked good, not yet added */
+#define SF_SHM_HOOK_AFTER_ADD 2   /* claim: added, the result not yet judged */
+#define SF_SHM_HOOK_GRANT_OPEN 3  /* publish: grant invalid, claim word still the old tick's */
+#define SF_SHM_HOOK_BEFORE_WORD 4 /* publish: grant whole, claim word still the old tick's */
 
-/** Where the parts of a mapped ring are. Clients cast away no const: grants are mapped read-only. */
+/** Where the parts of a mapped ring are. Clients cast away no const: grants are mapped read-only.
+ */
 struct sf_shm_ring {
 	struct sf_shm_grants *grants;
 	struct sf_shm_grant *grant;
@@ -38,9 +39,9 @@ struct sf_shm_ring {
 /** Counters of one tick that a claim took: first .. first + count - 1. */
 struct sf_shm_range {
 	uint64_t tick;
-	uint32_t first;	   /* counter */
-	uint32_t count;	   /* at least 1 */
-	uint32_t start;	   /* the grant's sequence offset */
+	uint32_t first;    /* counter */
+	uint32_t count;    /* at least 1 */
+	uint32_t start;    /* the grant's sequence offset */
 	uint32_t capacity; /* the grant's */
 	uint64_t base_high;
 	uint64_t base_low;
@@ -155,9 +156,9 @@ static inline enum sf_shm_claim_status sf_shm_claim(const struct sf_shm_ring *ri
 
 /** What publishing learned of the tick that held the slot before. */
 struct sf_shm_retired {
-	uint64_t tick;	   /* 0: the slot was never used */
-	uint32_t claimed;  /* counters handed out, exact */
-	bool spoilt;	   /* a client wrote nonsense into the claim word */
+	uint64_t tick;    /* 0: the slot was never used */
+	uint32_t claimed; /* counters handed out, exact */
+	bool spoilt;      /* a client wrote nonsense into the claim word */
 };
 
 /**

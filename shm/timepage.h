@@ -46,7 +46,8 @@ static inline int64_t sf_shm_clock_mono_ns(const struct sf_shm_clock *clock, int
 	return clock->base_mono_ns + (int64_t)((uint64_t)ahead << clock->shift);
 }
 
-/** Tick that holds a Unix time, rounded down; 0 before the second tick, which is never published. */
+/** Tick that holds a Unix time, rounded down; 0 before the second tick, which is never published.
+ */
 static inline uint64_t sf_shm_tick_at(const struct sf_layout *layout, int64_t unix_ns)
 {
 	int64_t since = unix_ns - layout->epoch_ms * INT64_C(1000000);
