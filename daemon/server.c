@@ -193,7 +193,7 @@ static int open_descriptors(struct sfd_server *server)
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGINT);
-	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
 	/* A full file system or a file size limit must come back as an error. */
 	(void)sigaction(SIGXFSZ, &ignore, NULL);
 	(void)sigaction(SIGPIPE, &ignore, NULL);

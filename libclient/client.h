@@ -69,12 +69,19 @@ struct sf_client {
 	char socket[108];
 };
 
-/** What sf_next_ordered() may reuse while the beat stands still. */
+/** What sf_next_ordered() may reuse while the beat stands still: one tick, ready to claim from. */
 struct sf_ordered {
+	uint32_t budget; /* calls until the clock is looked at again; 0 = nothing to reuse */
+	uint32_t capacity;
 	uint64_t beat;
 	uint64_t tick;
-	struct sf_shm_range range; /* of the claim that opened the tick */
-	uint32_t budget; /* calls until the clock is looked at again; 0 = nothing cached */
+	uint64_t first; /* ID of counter 0 */
+	uint32_t shift; /* IDs of neighbouring counters are 1 << shift apart */
+	/* places in the ring of the cursor's attachment */
+	const _Atomic uint64_t *shared_beat;
+	const _Atomic uint64_t *floor;
+	const _Atomic uint64_t *grant_tick;
+	_Atomic uint64_t *word;
 };
 
 /** A cursor's private part, on the page after the public part; survives fork. */
@@ -86,6 +93,17 @@ struct sf_cursor_private {
 	int64_t timeout_ns;
 	struct sf_ordered ordered;
 };
+
+/*
+ * The public part may have been wiped, so the private part is found by address alone. 4096 is the
+ * page size of every platform that the ABI is built for; sf_cursor_open() checks it.
+ */
+#define SF_CURSOR_PAGE 4096u
+
+static inline struct sf_cursor_private *sf_cursor_private(struct sf_cursor *cursor)
+{
+	return (struct sf_cursor_private *)((char *)cursor + SF_CURSOR_PAGE);
+}
 
 /** One successful claim, as IDs. */
 struct sf_take {
@@ -115,7 +133,6 @@ int sf_client_adopt(struct sf_client *client, int grants_fd, int claims_fd, int6
 void sf_reattach_step(struct sf_client *client, int64_t mono_ns);
 
 /* cursor.c */
-struct sf_cursor_private *sf_cursor_private(struct sf_cursor *cursor);
 void sf_cursor_drop(struct sf_cursor *cursor, struct sf_cursor_private *private);
 
 /* take.c */

@@ -17,17 +17,6 @@ static size_t page_bytes(void)
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/*
- * The public part may have been wiped, so the private part is found by address alone. The page
- * size is a constant of the platform's ABI here, and checked when the cursor is made.
- */
-#define CURSOR_PAGE 4096u
-
-struct sf_cursor_private *sf_cursor_private(struct sf_cursor *cursor)
-{
-	return (struct sf_cursor_private *)((char *)cursor + CURSOR_PAGE);
-}
-
 int sf_cursor_open(struct sf_client *client, struct sf_cursor **ret_cursor)
 {
 	struct sf_cursor_private *private;
@@ -35,23 +24,23 @@ int sf_cursor_open(struct sf_client *client, struct sf_cursor **ret_cursor)
 
 	if (!client || !ret_cursor)
 		return -EINVAL;
-	if (page_bytes() > CURSOR_PAGE) {
+	if (page_bytes() > SF_CURSOR_PAGE) {
 		sf_log(client, SF_LOG_ERROR,
 		       "pages of %zu bytes: this build of libsfclient knows pages of %u",
-		       page_bytes(), CURSOR_PAGE);
+		       page_bytes(), SF_CURSOR_PAGE);
 		return -EINVAL;
 	}
-	pages = mmap(NULL, (size_t)2 * CURSOR_PAGE, PROT_READ | PROT_WRITE,
+	pages = mmap(NULL, (size_t)2 * SF_CURSOR_PAGE, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (pages == MAP_FAILED)
 		return -errno;
-	if (madvise(pages, CURSOR_PAGE, MADV_WIPEONFORK) < 0) {
+	if (madvise(pages, SF_CURSOR_PAGE, MADV_WIPEONFORK) < 0) {
 		int error = -errno;
 
 		sf_log(client, SF_LOG_ERROR,
 		       "MADV_WIPEONFORK: %s; IDs could repeat after fork, so no cursor is made",
 		       strerrordesc_np(-error));
-		(void)munmap(pages, (size_t)2 * CURSOR_PAGE);
+		(void)munmap(pages, (size_t)2 * SF_CURSOR_PAGE);
 		return error;
 	}
 	private = sf_cursor_private((struct sf_cursor *)pages);
@@ -77,7 +66,7 @@ void sf_cursor_close(struct sf_cursor *cursor)
 	client = private->client;
 	sf_cursor_drop(cursor, private);
 	sf_attachment_put(private->attachment);
-	(void)munmap(cursor, (size_t)2 * CURSOR_PAGE);
+	(void)munmap(cursor, (size_t)2 * SF_CURSOR_PAGE);
 	sf_client_unref(client);
 }
 
@@ -145,14 +134,20 @@ __attribute__((cold, noinline)) int sf_next_slow(struct sf_cursor *cursor, uint6
 	return 0;
 }
 
+/** Additions only, so that the compiler can store several at a time. */
+static void store_ids(uint64_t *ids, uint64_t first, uint64_t step, size_t count)
+{
+	for (size_t i = 0; i < count; i++, first += step)
+		ids[i] = first;
+}
+
 /** Takes up to `count` IDs out of the cursor's own range. */
 static size_t fill_from_cursor(struct sf_cursor *cursor, uint64_t *ids, size_t count)
 {
 	uint64_t left = (cursor->end - cursor->next) / cursor->step;
 	size_t n = count < left ? count : (size_t)left;
 
-	for (size_t i = 0; i < n; i++)
-		ids[i] = cursor->next + i * cursor->step;
+	store_ids(ids, cursor->next, cursor->step, n);
 	cursor->next += n * cursor->step;
 	return n;
 }
@@ -175,8 +170,7 @@ int sf_fill(struct sf_cursor *cursor, uint64_t *ret_ids, size_t count)
 
 		if (error < 0)
 			return error;
-		for (uint32_t i = 0; i < take.count; i++)
-			ret_ids[done + i] = take.first + i * take.step;
+		store_ids(ret_ids + done, take.first, take.step, take.count);
 		done += take.count;
 	}
 	return 0;

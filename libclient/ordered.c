@@ -15,56 +15,76 @@
  */
 #define CLOCK_BUDGET 256
 
+/** Makes the tick of a claim ready for the next calls. */
+static void reuse(struct sf_ordered *ordered, const struct sf_shm_ring *ring,
+		  const struct sf_take *take)
+{
+	uint64_t slot = take->range.tick & ring->mask;
+
+	/* Node ids that are not neighbours: a counter's ID takes more than a shift. */
+	if (sf_shm_run(ring->grants, 0) < take->range.start + take->range.capacity)
+		return;
+	*ordered = (struct sf_ordered){
+		.budget = CLOCK_BUDGET,
+		.capacity = take->range.capacity,
+		.beat = take->beat,
+		.tick = take->range.tick,
+		.first = sf_shm_pack(ring->grants, take->range.tick, take->range.start),
+		.shift = ring->grants->layout.sequence_shift,
+		.shared_beat = &ring->grants->beat,
+		.floor = &ring->claims->floor,
+		.grant_tick = &ring->grant[slot].tick,
+		.word = &ring->claim[slot].word,
+	};
+}
+
 __attribute__((cold, noinline)) static int ordered_slow(struct sf_cursor_private *private,
 							uint64_t *ret_id)
 {
-	struct sf_ordered *ordered = &private->ordered;
 	int64_t deadline_ns = 0;
 	struct sf_take take;
 	int error;
 
-	ordered->budget = 0;
+	private->ordered.budget = 0;
 	error = sf_take(private, 1, 1, &deadline_ns, &take);
 	if (error < 0)
 		return error;
-	if (take.live) {
-		ordered->beat = take.beat;
-		ordered->tick = take.range.tick;
-		ordered->range = take.range;
-		ordered->budget = CLOCK_BUDGET;
-	}
+	if (take.live)
+		reuse(&private->ordered, &private->attachment->ring, &take);
 	*ret_id = take.first;
 	return 0;
+}
+
+/** The cached tick is still the one to claim from. */
+static bool may_reuse(const struct sf_ordered *ordered)
+{
+	/* Relaxed beat: as in sf_next(). Acquire floor: A4 of shm/ring.h, makes the order. */
+	return ordered->budget != 0 &&
+	       atomic_load_explicit(ordered->shared_beat, memory_order_relaxed) == ordered->beat &&
+	       atomic_load_explicit(ordered->floor, memory_order_acquire) <= ordered->tick;
 }
 
 int sf_next_ordered(struct sf_cursor *cursor, uint64_t *ret_id)
 {
 	struct sf_cursor_private *private = sf_cursor_private(cursor);
-	const struct sf_shm_ring *ring = &private->attachment->ring;
 	struct sf_ordered *ordered = &private->ordered;
 	uint64_t word;
 
 	if (__builtin_expect(cursor->next != cursor->end, 0))
 		sf_cursor_drop(cursor, private);
-	/* Relaxed beat: as in sf_next(). Acquire floor: A4 of shm/ring.h, makes the order. */
-	if (ordered->budget == 0 ||
-	    atomic_load_explicit(&ring->grants->beat, memory_order_relaxed) != ordered->beat ||
-	    sf_shm_floor(ring) > ordered->tick)
+	if (__builtin_expect(!may_reuse(ordered), 0))
 		return ordered_slow(private, ret_id);
 	ordered->budget--;
 	/*
 	 * No look before the add: the last call saw a free counter, so this thread overshoots a
 	 * tick at most once. A1 of shm/ring.h.
 	 */
-	word = atomic_fetch_add_explicit(&ring->claim[ordered->tick & ring->mask].word, 1,
-					 memory_order_acquire);
-	/* Acquire: A3 of shm/ring.h; a tag that matches one turn of 2^32 ticks later fails here. */
+	word = atomic_fetch_add_explicit(ordered->word, 1, memory_order_acquire);
+	/* Acquire: A3 of shm/ring.h; a tag that matches 2^32 ticks later fails here. */
 	if (sf_shm_word_tag(word) != (uint32_t)ordered->tick ||
-	    sf_shm_word_counter(word) >= ordered->range.capacity ||
-	    atomic_load_explicit(&ring->grant[ordered->tick & ring->mask].tick,
-				 memory_order_acquire) != ordered->tick)
+	    sf_shm_word_counter(word) >= ordered->capacity ||
+	    atomic_load_explicit(ordered->grant_tick, memory_order_acquire) != ordered->tick)
 		return ordered_slow(private, ret_id);
-	*ret_id = sf_shm_pack(ring->grants, ordered->tick,
-			      ordered->range.start + sf_shm_word_counter(word));
+	*ret_id = ordered->first + ((uint64_t)sf_shm_word_counter(word) << ordered->shift);
 	return 0;
 }
