@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Everything that must hold on a clean checkout: installs what is missing, builds with both
+# compilers, checks style, runs every suite plain and under the sanitizers, and tries the product
+# as a newcomer would. The last line is "N passed, N failed, N skipped".
+# usage: bash tests/run.sh [--quick]     --quick: one build, one run of the suites
+set -uo pipefail
+cd "$(dirname "$(readlink -f "$0")")/.."
+
+quick=false
+case "${1:-}" in
+"") ;;
+--quick) quick=true ;;
+*)
+	echo "usage: bash tests/run.sh [--quick]" >&2
+	exit 2
+	;;
+esac
+
+passed=0
+failed=0
+skipped=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+say() { printf '== %s\n' "$*"; }
+
+# One check that either passes or fails as a whole; its output is shown when it fails.
+check() { # name command...
+	local name=$1 log="$work/log"
+	shift
+	if "$@" >"$log" 2>&1; then
+		passed=$((passed + 1))
+		echo "ok   $name"
+	else
+		failed=$((failed + 1))
+		echo "FAIL $name"
+		tail -n 40 "$log" | sed 's/^/     /'
+	fi
+}
+
+# Runs a build's suites one after the other and adds up what Check and the scripts report.
+suites() { # build-dir label meson-test-arguments...
+	local build=$1 label=$2 log
+	shift 2
+	log="$build/meson-logs/testlog.txt"
+	say "suites: $label"
+	if ! meson test -C "$build" --no-rebuild --num-processes 1 --verbose "$@" >"$work/suite" 2>&1; then
+		grep -E '^(Ok|Fail|Expected Fail|Unexpected Pass|Skipped|Timeout):' "$work/suite" || true
+		grep -aE ':[FE]:|TIMEOUT|FAIL|Sanitizer|runtime error' "$work/suite" | head -n 60
+		# A suite that died without a count must not pass unseen.
+		failed=$((failed + $(grep -cE '^ *[0-9]+/[0-9]+ .* (FAIL|TIMEOUT|ERROR)' "$work/suite" || true)))
+	fi
+	[ -f "$log" ] || failed=$((failed + 1))
+	local sum
+	sum=$(awk '
+		match($0, /Checks: [0-9]+, Failures: [0-9]+, Errors: [0-9]+/) {
+			split(substr($0, RSTART, RLENGTH), n, /[^0-9]+/)
+			p += n[2] - n[3] - n[4]; f += n[3] + n[4]
+		}
+		/^SKIP / { s++; print > "/dev/stderr" }
+		END { print p + 0, f + 0, s + 0 }' "$work/suite")
+	# shellcheck disable=SC2086
+	set -- $sum
+	[ "$1" -gt 0 ] || { echo "no test ran"; failed=$((failed + 1)); }
+	passed=$((passed + $1))
+	failed=$((failed + $2))
+	skipped=$((skipped + $3))
+	echo "     $label: $1 passed, $2 failed, $3 skipped"
+}
+
+build() { # dir compiler options...
+	local dir=$1 compiler=$2
+	shift 2
+	CC=$compiler meson setup "$dir" --werror "$@" && meson compile -C "$dir"
+}
+
+bash tools/deps.sh test || exit 1
+
+say "builds"
+check "gcc build, warnings are errors" build "$work/gcc" gcc
+suites "$work/gcc" "gcc"
+if ! $quick; then
+	check "clang build, warnings are errors" build "$work/clang" clang
+	say "style"
+	check "clang-format" bash tests/style/format.sh
+	check "sources: licences, sizes, atomics" bash tests/style/sources.sh
+	check "clang-tidy" bash tests/style/tidy.sh "$work/clang"
+	say "as a newcomer"
+	check "install, link, symbols, headers" bash tests/install.sh "$work/gcc"
+	check "quickstart" bash tests/quickstart.sh
+	check "ASan and UBSan build" build "$work/asan" clang --buildtype=debugoptimized \
+		-Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true -Dbench=false
+	suites "$work/asan" "ASan and UBSan" --timeout-multiplier 4
+	check "fuzzers, 20 seconds each" bash tests/fuzz/run.sh "$work/asan"
+	check "TSan build" build "$work/tsan" clang --buildtype=debugoptimized \
+		-Db_sanitize=thread -Db_lundef=false -Dbench=false
+	suites "$work/tsan" "TSan" --timeout-multiplier 6
+fi
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Installs the Debian packages that building, testing or benchmarking needs and that are missing.
+# usage: bash tools/deps.sh build|test|bench
+set -euo pipefail
+
+build=(gcc libc6-dev meson ninja-build pkg-config liburing-dev libinih-dev zlib1g-dev libjansson-dev
+	libyajl-dev)
+test=("${build[@]}" g++ clang clang-format clang-tidy libclang-rt-14-dev llvm check binutils git procps)
+bench=("${build[@]}" hyperfine jq git)
+
+case "${1:-}" in
+build) wanted=("${build[@]}") ;;
+test) wanted=("${test[@]}") ;;
+bench) wanted=("${bench[@]}") ;;
+*)
+	echo "usage: bash tools/deps.sh build|test|bench" >&2
+	exit 2
+	;;
+esac
+
+missing=()
+for package in "${wanted[@]}"; do
+	dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed ||
+		missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+root=()
+if [ "$(id -u)" -ne 0 ]; then
+	command -v sudo >/dev/null || {
+		echo "missing packages: ${missing[*]}; run as root: apt-get install ${missing[*]}" >&2
+		exit 1
+	}
+	root=(sudo)
+fi
+echo "installing: ${missing[*]}"
+"${root[@]}" apt-get update -qq
+DEBIAN_FRONTEND=noninteractive "${root[@]}" apt-get install -y -qq --no-install-recommends \
+	"${missing[@]}" >/dev/null
