@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * sfctl next: takes IDs and prints them. Prints nothing for an ID that it did not get. Main thread.
+ */
+#include "tools/client.h"
+#include "tools/number.h"
+#include "tools/sfctl.h"
+
+#include <string.h>
+
+#define COUNT_MAX 1000000000
+#define TIMEOUT_MS_MAX 86400000
+#define BATCH 4096
+
+static const char help[] =
+	"Usage: sfctl next [OPTION]...\n"
+	"\n"
+	"Takes IDs from a stream and prints them, one a line, in rising order.\n"
+	"\n"
+	"  -n, --count N     how many, 1 to 1000000000 (default: 1)\n"
+	"  --format FORMAT   dec (default), hex (16 lower-case digits), or json (an array\n"
+	"                    of strings, since IDs exceed 2^53); --json means the last\n"
+	"  --wait HOW        when no ID can be given now: sleep (default), spin, or none\n"
+	"                    (stop with an error)\n"
+	"  --timeout-ms N    longest wait for a batch, 1 to 86400000 (default: 5000)\n"
+	"  --ordered         each ID is larger than every ID that anyone on this host was\n"
+	"                    given before it; slower\n" SFCTL_GLOBAL_HELP "\n"
+	"When IDs run out in the middle, those printed are good, and the exit status is\n"
+	"1.\n"
+	"\n"
+	"Examples:\n"
+	"  sfctl next\n"
+	"  sfctl next -n 1000 --format hex\n"
+	"  sfctl next -n 5 --json --stream orders\n";
+
+enum format {
+	FORMAT_DEC,
+	FORMAT_HEX,
+	FORMAT_JSON,
+};
+
+struct request {
+	uint64_t count;
+	int64_t timeout_ns;
+	uint32_t wait;
+	enum format format;
+	bool is_ordered;
+};
+
+/** Index of a word in a list, or -1. */
+static int word_index(const char *word, const char *const *words, int count)
+{
+	for (int i = 0; i < count; i++) {
+		if (strcmp(word, words[i]) == 0)
+			return i;
+	}
+	return -1;
+}
+
+static int read_count(const struct sfctl *sfctl, struct request *request)
+{
+	if (sfctl_number_parse_range(optarg, 1, COUNT_MAX, &request->count) < 0)
+		return sfctl_usage(sfctl, "count %.60s is not a number from 1 to %d", optarg,
+				   COUNT_MAX);
+	return SFCTL_GO_ON;
+}
+
+static int read_timeout(const struct sfctl *sfctl, struct request *request)
+{
+	uint64_t ms;
+
+	if (sfctl_number_parse_range(optarg, 1, TIMEOUT_MS_MAX, &ms) < 0)
+		return sfctl_usage(sfctl, "time-out %.60s is not a number of ms from 1 to %d",
+				   optarg, TIMEOUT_MS_MAX);
+	request->timeout_ns = (int64_t)ms * 1000000;
+	return SFCTL_GO_ON;
+}
+
+static int read_format(const struct sfctl *sfctl, struct request *request)
+{
+	static const char *const words[] = {"dec", "hex", "json"};
+	int index = word_index(optarg, words, 3);
+
+	if (index < 0)
+		return sfctl_usage(sfctl, "format \"%.60s\" is not dec, hex or json", optarg);
+	request->format = (enum format)index;
+	return SFCTL_GO_ON;
+}
+
+static int read_wait(const struct sfctl *sfctl, struct request *request)
+{
+	static const char *const words[] = {"sleep", "spin", "none"};
+	int index = word_index(optarg, words, 3);
+
+	if (index < 0)
+		return sfctl_usage(sfctl, "wait \"%.60s\" is not sleep, spin or none", optarg);
+	request->wait = SF_WAIT_SLEEP + (uint32_t)index;
+	return SFCTL_GO_ON;
+}
+
+static int options_read(struct sfctl *sfctl, int argc, char **argv, struct request *request)
+{
+	enum {
+		OPT_FORMAT = 1,
+		OPT_WAIT,
+		OPT_TIMEOUT,
+		OPT_ORDERED
+	};
+	static const struct option options[] = {
+		{"count", required_argument, NULL, 'n'},
+		{"format", required_argument, NULL, OPT_FORMAT},
+		{"wait", required_argument, NULL, OPT_WAIT},
+		{"timeout-ms", required_argument, NULL, OPT_TIMEOUT},
+		{"ordered", no_argument, NULL, OPT_ORDERED},
+		SFCTL_GLOBAL_OPTIONS,
+	};
+	int status = SFCTL_GO_ON;
+	int option;
+
+	while (status == SFCTL_GO_ON &&
+	       (option = sfctl_getopt(argc, argv, ":hn:", options)) != -1) {
+		switch (option) {
+		case 'n':
+			status = read_count(sfctl, request);
+			break;
+		case OPT_FORMAT:
+			status = read_format(sfctl, request);
+			break;
+		case OPT_WAIT:
+			status = read_wait(sfctl, request);
+			break;
+		case OPT_TIMEOUT:
+			status = read_timeout(sfctl, request);
+			break;
+		case OPT_ORDERED:
+			request->is_ordered = true;
+			break;
+		default:
+			status = sfctl_option(sfctl, option, argv, help);
+		}
+	}
+	if (status == SFCTL_GO_ON && optind < argc)
+		return sfctl_usage(sfctl, "\"%.60s\" is one argument too many", argv[optind]);
+	if (sfctl->json)
+		request->format = FORMAT_JSON;
+	return status;
+}
+
+/** Prints one ID; digits need no JSON escaping. */
+static void print_id(enum format format, uint64_t id, bool is_first)
+{
+	char text[SFCTL_NUMBER_DIGITS + 8];
+	size_t length = 0;
+
+	if (format == FORMAT_HEX) {
+		sfctl_number_format_hex(id, text);
+		length = 16;
+	} else if (format == FORMAT_JSON) {
+		text[length++] = is_first ? '[' : ',';
+		text[length++] = '\n';
+		text[length++] = '"';
+		length += sfctl_number_format(id, text + length);
+		text[length++] = '"';
+	} else {
+		length = sfctl_number_format(id, text);
+	}
+	if (format != FORMAT_JSON)
+		text[length++] = '\n';
+	/* Failures of stdout are found at the end, in main(), or at the next batch. */
+	(void)fwrite(text, 1, length, stdout);
+}
+
+/** Takes up to `count` IDs. @return 0 or a negative errno; `ret_got` is set either way */
+static int take(struct sf_cursor *cursor, bool is_ordered, uint64_t *ids, size_t count,
+		size_t *ret_got)
+{
+	int error = 0;
+	size_t got = 0;
+
+	if (!is_ordered) {
+		error = sf_fill(cursor, ids, count);
+		got = error < 0 ? 0 : count;
+	}
+	while (is_ordered && got < count && error == 0) {
+		error = sf_next_ordered(cursor, &ids[got]);
+		got += error == 0;
+	}
+	*ret_got = got;
+	return error;
+}
+
+static int print_all(const struct sfctl *sfctl, struct sf_cursor *cursor,
+		     const struct request *request)
+{
+	uint64_t ids[BATCH];
+	uint64_t done = 0;
+	int error = 0;
+
+	while (error == 0 && done < request->count && ferror(stdout) == 0) {
+		uint64_t left = request->count - done;
+		size_t got;
+
+		error = take(cursor, request->is_ordered, ids, left < BATCH ? left : BATCH, &got);
+		for (size_t i = 0; i < got; i++)
+			print_id(request->format, ids[i], done + i == 0);
+		done += got;
+	}
+	if (request->format == FORMAT_JSON && done > 0)
+		(void)fputs("\n]\n", stdout);
+	if (error < 0)
+		return sfctl_fail(sfctl, "got %llu of %llu IDs: %s", (unsigned long long)done,
+				  (unsigned long long)request->count, sf_strerror(error));
+	return SFCTL_OK;
+}
+
+int sfctl_cmd_next(struct sfctl *sfctl, int argc, char **argv)
+{
+	struct request request = {.count = 1, .wait = SF_WAIT_SLEEP};
+	struct sfctl_client client;
+	int status = options_read(sfctl, argc, argv, &request);
+
+	if (status != SFCTL_GO_ON)
+		return status;
+	status = sfctl_client_open(sfctl, request.wait, request.timeout_ns, &client);
+	if (status != SFCTL_OK)
+		return status;
+	status = print_all(sfctl, client.cursor, &request);
+	sfctl_client_close(&client);
+	return status;
+}

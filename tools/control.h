@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * A synchronous client of sfd's control channel, for statistics. It never attaches, so it does not
+ * count as a client of a stream. Main thread only.
+ */
+#ifndef SFCTL_CONTROL_H
+#define SFCTL_CONTROL_H
+
+#include "shm/control.h"
+#include "tools/sfctl.h"
+
+/** Longest wait for one answer. */
+#define SFCTL_CONTROL_TIMEOUT_S 5
+
+/**
+ * Connect to the daemon's control socket.
+ * @return 0, or -ENOTCONN (nothing listens), -EACCES, -ENOMEM or another negative errno of the
+ *         socket calls, with the reason in `why`
+ */
+int sfctl_control_open(const struct sfctl *sfctl, int *ret_fd, struct sf_why *why);
+
+/** Closes; -1 is fine. @return -1 */
+int sfctl_control_close(int fd);
+
+/**
+ * Ask for one stream's statistics, by name, or by number where the name is NULL. Texts of the reply
+ * are NUL-terminated and counts are within their arrays.
+ * @return 0, -ENOENT (no such stream), -EPROTO (another version, or malformed), -ETIMEDOUT,
+ *         -ENOTCONN (the daemon went away), or what else the daemon refused with
+ */
+int sfctl_control_stats(int fd, const char *stream, uint32_t index,
+			struct sf_control_stats *ret_stats, struct sf_why *why);
+
+/** Ask for a page of the clients attached to a stream, from number `offset` on. @return as above */
+int sfctl_control_clients(int fd, const char *stream, uint32_t offset,
+			  struct sf_control_clients *ret_clients, struct sf_why *why);
+
+#endif

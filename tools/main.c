@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * sfctl: choice of the subcommand, and the last look at stdout. Does no work of its own.
+ */
+#include "tools/sfctl.h"
+
+#include <errno.h>
+#include <sfclient.h>
+#include <string.h>
+
+struct command {
+	const char *name;
+	int (*run)(struct sfctl *sfctl, int argc, char **argv);
+	const char *summary;
+};
+
+static const struct command commands[] = {
+	{"next", sfctl_cmd_next, "take IDs and print them"},
+	{"decode", sfctl_cmd_decode, "take IDs apart: time, node, sequence"},
+	{"encode", sfctl_cmd_encode, "make the ID of a time, node and sequence"},
+	{"stamp", sfctl_cmd_stamp, "add an ID to each record of a stream of records"},
+	{"stats", sfctl_cmd_stats, "show what the daemon and its streams are doing"},
+	{"bench", sfctl_cmd_bench, "measure how fast IDs can be had, and check them"},
+};
+
+#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+
+static void help_print(void)
+{
+	printf("Usage: sfctl [OPTION]... COMMAND [ARGUMENT]...\n"
+	       "\n"
+	       "Takes IDs from sfd, explains them, and shows what sfd is doing.\n"
+	       "\n"
+	       "Commands (each has its own --help):\n");
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		printf("  %-8s %s\n", commands[i].name, commands[i].summary);
+	printf("\n"
+	       "Options, before or after the command:\n" SFCTL_GLOBAL_HELP
+	       "  --version         print the version (before the command only)\n"
+	       "\n"
+	       "Exit status: 0 success, 1 failure, 2 usage error.\n"
+	       "\n"
+	       "Examples:\n"
+	       "  sfctl next -n 3\n"
+	       "  sfctl next | sfctl decode\n"
+	       "  sfctl --stream orders stats --watch 2\n");
+}
+
+/** Reads what stands before the subcommand. @return SFCTL_GO_ON or an exit code */
+static int options_read(struct sfctl *sfctl, int argc, char **argv)
+{
+	enum {
+		OPT_VERSION = 1
+	};
+	static const struct option options[] = {
+		{"version", no_argument, NULL, OPT_VERSION},
+		SFCTL_GLOBAL_OPTIONS,
+	};
+	int option;
+	int status;
+
+	while ((option = sfctl_getopt(argc, argv, "+:h", options)) != -1) {
+		if (option == OPT_VERSION) {
+			printf("sfctl %s\n", sf_version());
+			return SFCTL_OK;
+		}
+		if (option == 'h' || option == SFCTL_OPT_HELP) {
+			help_print();
+			return SFCTL_OK;
+		}
+		status = sfctl_option(sfctl, option, argv, "");
+		if (status != SFCTL_GO_ON)
+			return status;
+	}
+	if (optind == argc)
+		return sfctl_usage(sfctl, "no command given");
+	return SFCTL_GO_ON;
+}
+
+static int run(int argc, char **argv)
+{
+	struct sfctl sfctl = {0};
+	const char *name;
+	int status = options_read(&sfctl, argc, argv);
+
+	if (status != SFCTL_GO_ON)
+		return status;
+	name = argv[optind];
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		int first = optind;
+
+		if (strcmp(commands[i].name, name) != 0)
+			continue;
+		sfctl.command = commands[i].name;
+		optind = 0; /* the subcommand parses a line of its own */
+		return commands[i].run(&sfctl, argc - first, argv + first);
+	}
+	return sfctl_usage(&sfctl, "there is no command \"%.60s\"", name);
+}
+
+int main(int argc, char **argv)
+{
+	struct sfctl sfctl = {0};
+	int status = run(argc, argv);
+
+	/* A full disk may show only now: what was not written was not done. */
+	errno = 0;
+	if (fflush(stdout) != 0 || ferror(stdout) != 0) {
+		(void)sfctl_fail(&sfctl, "cannot write to stdout: %s",
+				 errno ? strerrordesc_np(errno) : "an earlier write failed");
+		return status ? status : SFCTL_FAILED;
+	}
+	return status;
+}

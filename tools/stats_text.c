@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * Statistics as text for people, less than 80 columns wide. Main thread only.
+ */
+#include "tools/layout_option.h"
+#include "tools/number.h"
+#include "tools/stats.h"
+
+#include <inttypes.h>
+#include <pwd.h>
+#include <string.h>
+#include <time.h>
+
+#define DAY_MS INT64_C(86400000)
+#define LABEL "  %-13s"
+
+/** A number with its digits in groups of three; holds any. */
+struct grouped {
+	char text[32];
+};
+
+static struct grouped group(uint64_t value)
+{
+	struct grouped grouped = {{0}};
+	char digits[SFCTL_NUMBER_DIGITS];
+	size_t count = sfctl_number_format(value, digits);
+	size_t at = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0 && (count - i) % 3 == 0)
+			grouped.text[at++] = ',';
+		grouped.text[at++] = digits[i];
+	}
+	return grouped;
+}
+
+static const char *counter(const struct sf_control_stats *stats, enum sf_counter which,
+			   struct grouped *text)
+{
+	*text = group(sfctl_counter(stats, which));
+	return text->text;
+}
+
+static void duration_format(int64_t ms, char *buffer, size_t size)
+{
+	int64_t seconds = ms / 1000;
+
+	if (seconds < 60)
+		(void)snprintf(buffer, size, "%" PRId64 "s", seconds);
+	else if (seconds < 3600)
+		(void)snprintf(buffer, size, "%" PRId64 "m%02" PRId64 "s", seconds / 60,
+			       seconds % 60);
+	else if (seconds < 86400)
+		(void)snprintf(buffer, size, "%" PRId64 "h%02" PRId64 "m", seconds / 3600,
+			       seconds / 60 % 60);
+	else
+		(void)snprintf(buffer, size, "%" PRId64 "d%02" PRId64 "h", seconds / 86400,
+			       seconds / 3600 % 24);
+}
+
+static void head_print(const struct sfctl_stats *stats)
+{
+	const struct sf_control_stats *first = &stats->stream[0].stats;
+	bool is_beating = false;
+	char up[32];
+
+	for (uint32_t i = 0; i < stats->stream_count; i++)
+		is_beating |= sfctl_counter(&stats->stream[i].stats, SF_COUNTER_beating) != 0;
+	duration_format((int64_t)sfctl_counter(first, SF_COUNTER_uptime_ms), up, sizeof(up));
+	printf("sfd %s  pid %u  up %s  %s  beat: %s\n", first->version, first->pid, up,
+	       first->loop == 0 ? "io_uring" : "poll", is_beating ? "beating" : "idle");
+}
+
+static const char *state_explained(uint32_t state)
+{
+	switch (state) {
+	case SF_SHM_WAITING:
+		return "waiting for the clock: it is before the layout's epoch";
+	case SF_SHM_EXHAUSTED:
+		return "exhausted: the clock is past the layout's end";
+	case SF_SHM_STOPPED:
+		return "stopped";
+	case SF_SHM_HELD:
+		return "held: the mark cannot be raised, see the daemon's log";
+	default:
+		return sfctl_state_word(state);
+	}
+}
+
+static void layout_print(const struct sf_control_stats *stats)
+{
+	const char *name = sf_layout_name(&stats->layout);
+	char notation[SF_LAYOUT_TEXT_MAX] = "";
+	int64_t last_ms = sf_layout_last_ms(&stats->layout);
+	int64_t left_days = last_ms / DAY_MS - stats->now_unix_ns / 1000000 / DAY_MS;
+	char end[SFCTL_RFC3339_MAX];
+
+	(void)sf_layout_format(&stats->layout, notation, sizeof(notation));
+	if (name)
+		printf(LABEL " %s\n", "layout", name);
+	printf(LABEL " %s\n", name ? "" : "layout", notation);
+	sfctl_rfc3339_format(last_ms, end);
+	printf(LABEL " ends %s", "", end);
+	/* A new layout takes time to bring in: say so a year before it is needed. */
+	if (left_days < 366)
+		printf(", in %" PRId64 " days: plan its successor", left_days);
+	printf("\n");
+}
+
+/** Node ids as ranges, "0-3, 7", broken into lines. */
+static void nodes_print(const struct sf_control_stats *stats)
+{
+	size_t column = 0;
+
+	printf(LABEL, "node ids");
+	for (uint32_t i = 0; i < stats->node_count;) {
+		uint32_t last = i;
+		const char *comma;
+		char text[32];
+
+		while (last + 1 < stats->node_count &&
+		       stats->node[last + 1] == stats->node[last] + 1)
+			last++;
+		comma = last + 1 < stats->node_count ? "," : "";
+		if (last > i)
+			(void)snprintf(text, sizeof(text), " %u-%u%s", stats->node[i],
+				       stats->node[last], comma);
+		else
+			(void)snprintf(text, sizeof(text), " %u%s", stats->node[i], comma);
+		column += strlen(text);
+		if (column > 60) {
+			printf("\n" LABEL, "");
+			column = strlen(text);
+		}
+		printf("%s", text);
+		i = last + 1;
+	}
+	printf("\n");
+}
+
+static void ids_print(const struct sf_control_stats *stats)
+{
+	struct grouped a;
+	struct grouped b;
+	uint64_t used = sfctl_counter(stats, SF_COUNTER_capacity_used_ppm);
+
+	printf(LABEL " %s\n", "IDs given",
+	       group(sfctl_counter(stats, SF_COUNTER_ids_claimed) -
+		     sfctl_counter(stats, SF_COUNTER_ids_dropped))
+		       .text);
+	printf(LABEL " %s claimed, %s dropped\n", "", counter(stats, SF_COUNTER_ids_claimed, &a),
+	       counter(stats, SF_COUNTER_ids_dropped, &b));
+	printf(LABEL " %s IDs/s over 1 s, %s over 60 s\n", "rate",
+	       counter(stats, SF_COUNTER_rate_1s, &a), counter(stats, SF_COUNTER_rate_60s, &b));
+	printf(LABEL " %s IDs/s, %" PRIu64 ".%02" PRIu64 " %% used\n", "capacity",
+	       counter(stats, SF_COUNTER_capacity_per_second, &a), used / 10000,
+	       used % 10000 / 100);
+	printf(LABEL " %s calls\n", "waits", counter(stats, SF_COUNTER_waits, &a));
+}
+
+/** A tick relative to the clock: "+3,000 ticks (+3,000 ms)". */
+static void tick_print(const struct sf_control_stats *stats, const char *label,
+		       enum sf_counter which)
+{
+	uint64_t now = sfctl_counter(stats, SF_COUNTER_now_tick);
+	uint64_t tick = sfctl_counter(stats, which);
+	char sign = tick < now ? '-' : '+';
+	uint64_t distance = tick < now ? now - tick : tick - now;
+
+	if (tick == 0)
+		printf(LABEL " none yet\n", label);
+	else
+		printf(LABEL " now %c%s ticks, %c%s ms\n", label, sign, group(distance).text, sign,
+		       group(distance * stats->layout.tick_ms).text);
+}
+
+static void ring_print(const struct sf_control_stats *stats)
+{
+	struct grouped a;
+	struct grouped b;
+
+	printf(LABEL " %s ms, %s ticks when full; ahead limit %s ticks\n", "runway",
+	       counter(stats, SF_COUNTER_runway_ms, &a), group(stats->runway_ticks).text,
+	       group(stats->ahead_ticks).text);
+	tick_print(stats, "horizon", SF_COUNTER_horizon_tick);
+	tick_print(stats, "floor", SF_COUNTER_floor_tick);
+	tick_print(stats, "mark", SF_COUNTER_mark_tick);
+	printf(LABEL " %s writes, %s errors\n", "", counter(stats, SF_COUNTER_mark_writes, &a),
+	       counter(stats, SF_COUNTER_mark_errors, &b));
+	printf(LABEL " %s published, %s slots spoilt\n", "ticks",
+	       counter(stats, SF_COUNTER_ticks_published, &a),
+	       counter(stats, SF_COUNTER_slots_spoilt, &b));
+}
+
+static void clock_print(const struct sf_control_stats *stats)
+{
+	struct grouped a;
+	struct grouped b;
+	struct grouped c;
+
+	printf(LABEL " %s, %s beats, %s wake-ups\n", "beat",
+	       sfctl_counter(stats, SF_COUNTER_beating) ? "beating" : "idle",
+	       counter(stats, SF_COUNTER_beats, &a), counter(stats, SF_COUNTER_wakeups, &b));
+	printf(LABEL " latest %s us after its tick, %s late by a tick or more\n", "",
+	       counter(stats, SF_COUNTER_beat_late_max_us, &a),
+	       counter(stats, SF_COUNTER_beats_late, &b));
+	printf(LABEL " %s steps forward, %s back, wall offset %" PRId64 " us\n", "clock",
+	       counter(stats, SF_COUNTER_clock_steps_forward, &a),
+	       counter(stats, SF_COUNTER_clock_steps_back, &b),
+	       (int64_t)sfctl_counter(stats, SF_COUNTER_wall_offset_us));
+	printf(LABEL " %s\n", "restarts", counter(stats, SF_COUNTER_restarts, &a));
+	printf(LABEL " %s attached, %s attaches, %s refused, %s bad requests\n", "clients",
+	       group(sfctl_counter(stats, SF_COUNTER_clients)).text,
+	       counter(stats, SF_COUNTER_attaches, &a),
+	       counter(stats, SF_COUNTER_attaches_refused, &b),
+	       counter(stats, SF_COUNTER_requests_bad, &c));
+}
+
+static void client_print(const struct sf_control_client *client)
+{
+	char since[SFCTL_RFC3339_MAX];
+	char buffer[1024];
+	struct passwd passwd;
+	struct passwd *found = NULL;
+
+	sfctl_rfc3339_format(client->since_unix_ns / 1000000, since);
+	(void)getpwuid_r(client->uid, &passwd, buffer, sizeof(buffer), &found);
+	printf("  %10u %10u %-12.12s %-24s %s\n", client->pid, client->uid,
+	       found ? found->pw_name : "?", since, client->command);
+}
+
+void sfctl_stats_print(const struct sfctl_stats *stats, bool with_clients)
+{
+	head_print(stats);
+	for (uint32_t i = 0; i < stats->stream_count; i++) {
+		const struct sfctl_stream_stats *stream = &stats->stream[i];
+
+		printf("\nstream %s: %s\n", stream->stats.stream,
+		       state_explained(stream->stats.state));
+		layout_print(&stream->stats);
+		nodes_print(&stream->stats);
+		ids_print(&stream->stats);
+		ring_print(&stream->stats);
+		clock_print(&stream->stats);
+		if (with_clients && stream->client_count > 0)
+			printf("  %10s %10s %-12s %-24s %s\n", "pid", "uid", "user", "since",
+			       "command");
+		for (uint32_t j = 0; j < stream->client_count; j++)
+			client_print(&stream->client[j]);
+	}
+}
