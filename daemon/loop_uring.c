@@ -328,18 +328,22 @@ static bool must_wait(const struct loop_uring *loop)
 	       io_uring_sq_ready(&loop->ring) == 0 && io_uring_cq_ready(&loop->ring) == 0;
 }
 
+/* Every turn enters the kernel for completions, even when some are there already: the kernel posts
+ * the deferred ones (timeouts, connections) only then, and a busy peer must not hold them up. */
 static int uring_turn(struct sfd_loop *base)
 {
 	struct loop_uring *loop = from_base(base);
+	unsigned wanted = 0;
 	int rc = submit(loop);
 
-	if (rc == -EAGAIN || rc == -EBUSY) {
+	if (rc == -EAGAIN || rc == -EBUSY)
 		/* No memory, or completions to fetch first; what is queued stays queued. */
 		(void)nanosleep(&(struct timespec){.tv_nsec = BUSY_PAUSE_NS}, NULL);
-		rc = 0;
-	} else if (rc == 0 && must_wait(loop)) {
-		rc = io_uring_enter((unsigned)loop->ring.ring_fd, 0, 1, loop->wait_flags, NULL);
-	}
+	else if (rc < 0 && rc != -EINTR)
+		return rc;
+	else if (rc == 0 && must_wait(loop))
+		wanted = 1;
+	rc = io_uring_enter((unsigned)loop->ring.ring_fd, 0, wanted, loop->wait_flags, NULL);
 	if (rc < 0 && rc != -EINTR)
 		return rc;
 	complete_ready(loop);

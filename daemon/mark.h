@@ -19,7 +19,7 @@
 
 /** How far ahead of the horizon a mark is raised, at most; so also what must be added to the older
  *  record of a file when the newer one is damaged. */
-#define SFD_MARK_LEAD_MS 20000
+#define SFD_MARK_LEAD_MS 20000u
 
 /** What a mark belongs to. */
 struct sfd_identity {
@@ -40,7 +40,9 @@ struct sfd_mark_write {
 
 /** What was found at the opening. */
 struct sfd_mark_found {
-	uint64_t tick;     /* 0: no mark that concerns us */
+	uint64_t tick; /* 0: no mark that concerns us */
+	/* the same, of all files but the stream's own: its runtime record never speaks for these */
+	uint64_t others;
 	uint64_t restarts; /* starts of a daemon on this file before this one */
 };
 
@@ -72,6 +74,9 @@ struct sfd_runtime {
 	char boot_id[40];
 	struct sfd_identity identity;
 	uint32_t pad1;
+	/* start of the daemon that owns the record, as the mark file counts them: a record of
+	 * another session is older than the mark */
+	uint64_t session;
 	/* no tick above was published | W: beat thread, before it publishes | R: the next daemon */
 	_Atomic uint64_t horizon;
 	/* the clock of the time page | W: beat thread | R: the next daemon */
@@ -81,6 +86,7 @@ struct sfd_runtime {
 /** What the last daemon of this boot left. */
 struct sfd_runtime_found {
 	uint64_t horizon;          /* 0: nothing of this boot */
+	uint64_t session;          /* valid when horizon != 0 */
 	struct sf_shm_clock clock; /* valid when horizon != 0 */
 };
 

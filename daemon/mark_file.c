@@ -41,6 +41,7 @@ struct directory {
 	bool has_own;
 	struct sfd_mark_record own; /* valid when has_own */
 	uint64_t tick;              /* the highest that binds us */
+	uint64_t others;            /* the highest of those in files that are not our own */
 };
 
 static int refuse(const struct directory *dir, const char *name, int error, const char *action,
@@ -113,12 +114,9 @@ static bool has_layout(const struct sfd_mark_record *record, const struct sf_lay
 	return memcmp(&record->layout, layout, sizeof(*layout)) == 0;
 }
 
-static bool is_same(const struct sfd_mark_record *record, const struct directory *dir)
+static bool has_nodes(const struct sfd_mark_record *record, const struct sfd_identity *identity)
 {
-	const struct sfd_identity *identity = dir->identity;
-
-	return strcmp(record->stream, dir->stream) == 0 && has_layout(record, &identity->layout) &&
-	       record->node_count == identity->node_count &&
+	return record->node_count == identity->node_count &&
 	       memcmp(record->node, identity->node, identity->node_count * sizeof(uint32_t)) == 0;
 }
 
@@ -141,13 +139,15 @@ static int refuse_layout(const struct directory *dir, const char *name,
 static int heed(struct directory *dir, const char *name, struct sf_why *why)
 {
 	struct sfd_mark_content content = {0};
+	bool is_own;
 	uint32_t node;
 	uint64_t tick;
 	int r = read_file(dir, name, &content, why);
 
 	if (r < 0)
 		return r;
-	if (strcmp(name, dir->own_name) == 0) {
+	is_own = strcmp(name, dir->own_name) == 0;
+	if (is_own) {
 		dir->has_own = true;
 		dir->own = content.record;
 	}
@@ -158,10 +158,12 @@ static int heed(struct directory *dir, const char *name, struct sf_why *why)
 	tick = sfd_mark_record_tick(&content);
 	if (content.is_damaged)
 		sfd_log(SFD_LOG_WARNING,
-			"%s/%s: one of its two records is damaged; going on %d ms above the other",
+			"%s/%s: one of its two records is damaged; going on %u ms above the other",
 			dir->path, name, SFD_MARK_LEAD_MS);
 	if (tick > dir->tick)
 		dir->tick = tick;
+	if (!is_own && tick > dir->others)
+		dir->others = tick;
 	return 0;
 }
 
@@ -321,7 +323,8 @@ static int open_in(struct directory *dir, struct sfd_mark *mark, struct sf_why *
 	if (r < 0)
 		return r;
 	init_record(&mark->next, dir);
-	if (dir->has_own && is_same(&dir->own, dir)) {
+	/* With our nodes it also has our layout, else the scan had refused it. */
+	if (dir->has_own && has_nodes(&dir->own, dir->identity)) {
 		r = open_own(dir, mark, why);
 	} else {
 		r = dir->has_own ? set_aside(dir, why) : 0;
@@ -363,6 +366,7 @@ int sfd_mark_open(const char *state_dir, const char *stream, const struct sfd_id
 	*ret_mark = mark;
 	*ret_found = (struct sfd_mark_found){
 		.tick = dir.tick,
+		.others = dir.others,
 		.restarts = dir.has_own ? dir.own.restarts : 0,
 	};
 	return 0;

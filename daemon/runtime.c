@@ -83,6 +83,7 @@ static const char *judge(const struct sfd_runtime *runtime, const struct purpose
 	found.horizon = atomic_load_explicit(&runtime->horizon, memory_order_relaxed);
 	if (found.horizon > sf_layout_last_tick(&purpose->identity->layout))
 		return "has a horizon outside its layout";
+	found.session = runtime->session;
 	if (sf_shm_time_read(&runtime->time, &found.clock) < 0 || found.clock.shift > 63)
 		return "has a malformed clock";
 	*ret_found = found;

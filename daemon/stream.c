@@ -41,10 +41,15 @@ static int open_stores(struct sfd_stream *stream, const struct sfd_config *confi
 	if (error < 0)
 		return error;
 	sfd_stats_set(&stream->stats, SF_COUNTER_restarts, found.restarts);
+	stream->session = found.restarts + 1;
 	*ret = (struct beginning){.above = found.tick};
-	if (here.horizon != 0) {
-		/* Same boot: exact, and time goes on where the last daemon's page is by now. */
-		ret->above = here.horizon;
+	if (here.horizon != 0 && here.session == found.restarts) {
+		/*
+		 * The last daemon on this state ran in this boot and kept this record: it is exact,
+		 * and time goes on where that daemon's page is by now. It says nothing of our
+		 * machine ids on other streams; their marks do.
+		 */
+		ret->above = here.horizon > found.others ? here.horizon : found.others;
 		ret->not_before_ns = sf_shm_clock_unix_ns(&here.clock, sfd_clock_now().mono_ns);
 	} else if (found.tick != 0) {
 		/* After a boot nobody is left on an older ring: start at once, and slew. */
@@ -108,6 +113,9 @@ int sfd_stream_open(struct sfd_stream *stream, const struct sfd_config *config,
 			       stream_config->name, config->state_dir, strerrordesc_np(-error));
 		goto out;
 	}
+	/* After the mark says so too: until then this record and the mark disagree, and the mark
+	 * wins. */
+	stream->runtime->session = stream->session;
 	/* relaxed: the beat thread does not exist yet */
 	atomic_store_explicit(&stream->mark_tick, mark, memory_order_relaxed);
 	sfd_stats_set(&stream->stats, SF_COUNTER_mark_writes, 1);

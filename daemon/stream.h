@@ -19,7 +19,7 @@
 #include "daemon/stats.h"
 
 /** How far the mark is raised ahead of the horizon; half of it used up asks for the next raise. */
-#define SFD_MARK_AHEAD_MS 20000u
+#define SFD_MARK_AHEAD_MS SFD_MARK_LEAD_MS
 /** What a clean stop leaves to clients beyond now. */
 #define SFD_STOP_KEEP_MS 300u
 
@@ -31,6 +31,7 @@ struct sfd_stream {
 	struct sfd_runtime *runtime;
 	struct sfd_mark *mark;
 	struct sfd_stats stats;
+	uint64_t session; /* starts on this state, this one included */
 	int64_t started_unix_ns;
 	int64_t started_mono_ns;
 	/* no tick above was promised to the disk | W: control loop M1 | R: beat thread M2 */

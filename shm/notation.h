@@ -19,9 +19,8 @@
 /** Width of the widest time field. */
 #define SF_SHM_TIME_BITS_MAX 63u
 #define SF_SHM_TICK_MS_MAX 60000u
-/** 2^53, either side of 1970: whole milliseconds that a double, so any JSON reader, keeps exactly.
- */
-#define SF_SHM_EPOCH_MS_MAX INT64_C(9007199254740992)
+/** Either side of 1970: what still fits a signed 64-bit count of nanoseconds, 1684 to 2255. */
+#define SF_SHM_EPOCH_MS_MAX INT64_C(9000000000000)
 
 struct sf_shm_field {
 	const char *letter;
