@@ -25,6 +25,7 @@ struct sfd_control {
 	char path[108];
 	int fd;
 	struct sfd_request accept;
+	bool starved; /* said so, and not again until a connection comes in */
 };
 
 static struct sfd_connection *connection_of(struct sfd_request *request)
@@ -109,11 +110,15 @@ static void on_accept(struct sfd_request *request, int result)
 	struct sfd_control *control = request->owner;
 
 	if (result < 0) {
-		if (result != -ECANCELED)
-			sfd_log(SFD_LOG_ERROR, "%s: no more connections are accepted: %s",
-				control->path, strerrordesc_np(-result));
+		if (result != -ECANCELED && !control->starved)
+			sfd_log(SFD_LOG_ERROR, "%s: connections %s: %s", control->path,
+				sfd_request_is_idle(request) ? "are no longer accepted"
+							     : "have to wait",
+				strerrordesc_np(-result));
+		control->starved = true;
 		return;
 	}
+	control->starved = false;
 	if (connection_new(control, result) < 0)
 		(void)close(result);
 }

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -185,6 +186,18 @@ static void on_signal(struct sfd_request *request, int result)
 	sfd_marks_finish(&server->marks, server->beat.last_tick, on_marks_final, server);
 }
 
+/** Room for every connection, as far as the hard limit goes. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= 2 * SFD_CONNECTIONS_MAX)
+		return;
+	limit.rlim_cur =
+		limit.rlim_max < 2 * SFD_CONNECTIONS_MAX ? limit.rlim_max : 2 * SFD_CONNECTIONS_MAX;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static int open_descriptors(struct sfd_server *server)
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -197,6 +210,7 @@ static int open_descriptors(struct sfd_server *server)
 	/* A full file system or a file size limit must come back as an error. */
 	(void)sigaction(SIGXFSZ, &ignore, NULL);
 	(void)sigaction(SIGPIPE, &ignore, NULL);
+	raise_descriptor_limit();
 	server->news_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	server->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	server->step_fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
