@@ -17,9 +17,6 @@
 /* Longest that one ID may be refused to a cursor that does not wait. */
 #define REFUSED_MAX_NS INT64_C(5000000000)
 
-/* sf_next() by another name: the exported function, which no compiler can inline. */
-int sfctl_bench_exported_next(struct sf_cursor *cursor, uint64_t *ret_id) __asm__("sf_next");
-
 static ALWAYS_INLINE uint64_t ids_per_call(enum sfctl_bench_mode mode)
 {
 	if (mode == SFCTL_BENCH_FILL)

@@ -20,6 +20,9 @@ enum sfctl_bench_mode {
 	SFCTL_BENCH_MODES,
 };
 
+/** sf_next() in the library, called as other languages call it; bench_call.c. */
+extern int (*const sfctl_bench_exported_next)(struct sf_cursor *cursor, uint64_t *ret_id);
+
 /** IDs of one sf_fill() call, and most IDs of one sf_claim_range() call. */
 #define SFCTL_BENCH_FILL_IDS 1000
 #define SFCTL_BENCH_RANGE_IDS 1024
