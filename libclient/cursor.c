@@ -111,26 +111,41 @@ static void adapt_claim_size(struct sf_cursor *cursor, struct sf_cursor_private 
 	private->claim_size = limit;
 }
 
+/**
+ * Gives the cursor a new range: of `n` IDs while the daemon beats, else of `n_idle`, which the
+ * caller must use up before it returns, since nothing tells when they grow old.
+ */
+static int refill(struct sf_cursor *cursor, struct sf_cursor_private *private, uint32_t n,
+		  uint32_t n_idle, int64_t *deadline_ns)
+{
+	struct sf_take take;
+	int error;
+
+	sf_cursor_drop(cursor, private);
+	error = sf_take(private, n, n_idle, deadline_ns, &take);
+	if (error < 0)
+		return error;
+	cursor->next = take.first;
+	cursor->end = take.first + take.step * take.count;
+	cursor->step = take.step;
+	cursor->beat = take.beat;
+	cursor->shared_beat =
+		take.live ? (const uint64_t *)&private->attachment->ring.grants->beat : NULL;
+	return 0;
+}
+
 __attribute__((cold, noinline)) int sf_next_slow(struct sf_cursor *cursor, uint64_t *ret_id)
 {
 	struct sf_cursor_private *private = sf_cursor_private(cursor);
-	struct sf_take take;
 	int64_t deadline_ns = 0;
 	int error;
 
 	adapt_claim_size(cursor, private);
-	sf_cursor_drop(cursor, private);
-	error = sf_take(private, private->claim_size, 1, &deadline_ns, &take);
+	error = refill(cursor, private, private->claim_size, 1, &deadline_ns);
 	if (error < 0)
 		return error;
-	cursor->next = take.first + take.step;
-	cursor->end = take.first + take.step * take.count;
-	cursor->step = take.step;
-	cursor->beat = take.beat;
-	/* Without a live beat the claim was of one: nothing is left, and nothing may be cached. */
-	cursor->shared_beat =
-		take.live ? (const uint64_t *)&private->attachment->ring.grants->beat : NULL;
-	*ret_id = take.first;
+	*ret_id = cursor->next;
+	cursor->next += cursor->step;
 	return 0;
 }
 
@@ -141,8 +156,8 @@ static void store_ids(uint64_t *ids, uint64_t first, uint64_t step, size_t count
 		ids[i] = first;
 }
 
-/** Takes up to `count` IDs out of the cursor's own range. */
-static size_t fill_from_cursor(struct sf_cursor *cursor, uint64_t *ids, size_t count)
+/** Takes up to `count` IDs out of the cursor's range. */
+static size_t take_range(struct sf_cursor *cursor, uint64_t *ids, size_t count)
 {
 	uint64_t left = (cursor->end - cursor->next) / cursor->step;
 	size_t n = count < left ? count : (size_t)left;
@@ -159,19 +174,19 @@ int sf_fill(struct sf_cursor *cursor, uint64_t *ret_ids, size_t count)
 	size_t done = 0;
 
 	if (cursor_is_fresh(cursor))
-		done = fill_from_cursor(cursor, ret_ids, count);
-	if (done < count)
-		sf_cursor_drop(cursor, private);
+		done = take_range(cursor, ret_ids, count);
 	while (done < count) {
 		uint32_t limit = sf_claim_limit(&private->attachment->ring);
-		uint32_t n = count - done < limit ? (uint32_t)(count - done) : limit;
-		struct sf_take take;
-		int error = sf_take(private, n, n, &deadline_ns, &take);
+		uint32_t wanted = count - done < limit ? (uint32_t)(count - done) : limit;
+		int error;
 
+		adapt_claim_size(cursor, private);
+		error = refill(cursor, private,
+			       wanted > private->claim_size ? wanted : private->claim_size, wanted,
+			       &deadline_ns);
 		if (error < 0)
 			return error;
-		store_ids(ret_ids + done, take.first, take.step, take.count);
-		done += take.count;
+		done += take_range(cursor, ret_ids + done, count - done);
 	}
 	return 0;
 }

@@ -38,8 +38,8 @@ static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && sizeof(_Atomic uint64_t) == 8,
 #define SF_SHM_SLOTS_MAX (1u << 20)
 /** Keeps a claim word's counter, overshoot included, far from the tag above it. */
 #define SF_SHM_CAPACITY_MAX (1u << 30)
-/** Most counters that one claim may take. */
-#define SF_SHM_CLAIM_MAX 1024u
+/** Most counters that one claim may take; a sixteenth of the capacity bounds it, too. */
+#define SF_SHM_CLAIM_MAX 8192u
 
 /** Values of sf_shm_grants.state. */
 enum sf_shm_state {

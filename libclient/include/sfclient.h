@@ -181,8 +181,11 @@ SF_INLINE int sf_next_inline(struct sf_cursor *cursor, uint64_t *ret_id)
 	if (__builtin_expect(cursor->next != cursor->end, 1) &&
 	    __builtin_expect(__atomic_load_n(cursor->shared_beat, __ATOMIC_RELAXED) == cursor->beat,
 			     1)) {
-		*ret_id = cursor->next;
-		cursor->next += cursor->step;
+		uint64_t id = cursor->next;
+
+		/* The cursor first: a compiler must think that *ret_id may lie in it. */
+		cursor->next = id + cursor->step;
+		*ret_id = id;
 		return 0;
 	}
 	return sf_next_slow(cursor, ret_id);
@@ -217,7 +220,7 @@ SF_API int sf_next_ordered(struct sf_cursor *cursor, uint64_t *ret_id);
 SF_API int sf_fill(struct sf_cursor *cursor, uint64_t *ret_ids, size_t count);
 
 /**
- * Take up to `count` (1 to 1024) IDs as a range, at least one. Fewer when the tick ends, the layout
+ * Take up to `count` (1 to 8192) IDs as a range, at least one. Fewer when the tick ends, the layout
  * cannot space them evenly, or `count` is more than a sixteenth of a tick.
  * @return 0, or -EINVAL, or an error of sf_next()
  */
