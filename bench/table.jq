@@ -13,8 +13,10 @@ def cell($digits; $width): if . == null then "-" else fixed($digits) end | right
 def rate: . / 1e6 | cell(1; 10);
 
 "\(.machine.cpu), \(.machine.cpus) CPUs, \(.machine.kernel)",
-"\(.build.compiler), \(.build.options)",
-"commit \(.build.commit), \(.date), load \(.machine.load_at_end)",
+"\(.build.compiler)",
+"\(.build.options)",
+"commit \(.build.commit)",
+"\(.date), load \(.machine.load_at_end)",
 "",
 ("ns, one thread" | left(26)) + ("median" | right(10)) + ("least" | right(10)) +
   ("greatest" | right(10)) + ("  layout"),
