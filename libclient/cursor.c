@@ -153,21 +153,30 @@ __attribute__((cold, noinline)) int sf_next_slow(struct sf_cursor *cursor, uint6
  */
 typedef uint64_t id_pair __attribute__((vector_size(16)));
 
-/** Two chains of pairs: one addition after another would take longer than the stores. */
+/**
+ * Two chains of pairs, since one addition after another would take longer than the stores; aligned,
+ * since every fourth pair would straddle two cache lines otherwise.
+ */
 static void store_ids(uint64_t *ids, uint64_t first, uint64_t step, size_t count)
 {
+	size_t i = 0;
+
+	if (count > 0 && (uintptr_t)ids % sizeof(id_pair) != 0) {
+		ids[i++] = first;
+		first += step;
+	}
+
 	id_pair even = {first, first + step};
 	id_pair two = {2 * step, 2 * step};
 	id_pair four = two + two;
 	id_pair odd = even + two;
-	size_t i;
 
-	for (i = 0; i + 4 <= count; i += 4, even += four, odd += four) {
+	for (; i + 4 <= count; i += 4, even += four, odd += four) {
 		memcpy(ids + i, &even, sizeof(even));
 		memcpy(ids + i + 2, &odd, sizeof(odd));
 	}
-	for (; i < count; i++)
-		ids[i] = first + i * step;
+	for (first = even[0]; i < count; i++, first += step)
+		ids[i] = first;
 }
 
 /** Takes up to `count` IDs out of the cursor's range. */
