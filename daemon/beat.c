@@ -101,6 +101,7 @@ static void *beat_main(void *argument)
 	struct robust robust;
 	sigset_t all;
 	uint32_t seen;
+	bool started = false;
 
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_BLOCK, &all, NULL);
@@ -118,6 +119,9 @@ static void *beat_main(void *argument)
 		if (atomic_load_explicit(&beat->stop, memory_order_relaxed))
 			break;
 		next = turn_all(beat);
+		if (!started)
+			(void)sem_post(&beat->started);
+		started = true;
 		sleep_until(beat, seen, next);
 	}
 	for (size_t i = 0; i < beat->stream_count; i++)
@@ -135,10 +139,14 @@ int sfd_beat_start(struct sfd_beat *beat, struct sfd_stream *stream, size_t stre
 	beat->last_tick = calloc(stream_count, sizeof(*beat->last_tick));
 	if (!beat->last_tick)
 		return -ENOMEM;
+	(void)sem_init(&beat->started, 0, 0);
 	error = pthread_create(&beat->thread, NULL, beat_main, beat);
 	if (error != 0) {
 		sfd_beat_deinit(beat);
 		return -error;
+	}
+	while (sem_wait(&beat->started) < 0) {
+		/* EINTR is the only error */
 	}
 	return 0;
 }
@@ -165,6 +173,8 @@ uint64_t sfd_beat_last_tick(const struct sfd_beat *beat, size_t stream)
 
 void sfd_beat_deinit(struct sfd_beat *beat)
 {
+	if (beat->last_tick)
+		(void)sem_destroy(&beat->started);
 	free(beat->last_tick);
 	beat->last_tick = NULL;
 }

@@ -11,6 +11,7 @@
 #include "daemon/stream.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stddef.h>
 
 struct sfd_beat {
@@ -19,6 +20,7 @@ struct sfd_beat {
 	/* eventfd: the control loop should look (marks wanted, clock steps) */
 	int news_fd;
 	pthread_t thread;
+	sem_t started; /* posted after the first turn */
 	/* futex word: anything that should end the sleep | W: other threads, add then wake */
 	_Atomic uint32_t kick;
 	/* relaxed: read after kick was seen to change */
@@ -27,7 +29,8 @@ struct sfd_beat {
 	uint64_t *last_tick;
 };
 
-/** Starts the thread. @return 0 or a negative errno */
+/** Starts the thread; returns after its first turn, when every stream is published. @return 0 or a
+ * negative errno */
 int sfd_beat_start(struct sfd_beat *beat, struct sfd_stream *stream, size_t stream_count,
 		   int news_fd);
 /** Ends the sleep: a clock step, or a raised mark. Any thread. */

@@ -7,6 +7,7 @@
  */
 #include "daemon/config_draft.h"
 
+#include "shm/pack.h"
 #include "shm/why.h"
 
 #include <errno.h>
@@ -206,14 +207,6 @@ static void judge_missing_machine_id(struct judge *judge)
 			 judge->section->place.flag != NULL ? "--machine-id" : "machine_id =");
 }
 
-/* Counters run on from one node id to the next, which takes one run of bits in the ID. */
-static bool is_node_split(const struct sf_layout *layout)
-{
-	return layout->worker_bits != 0 && layout->process_bits != 0 &&
-	       (layout->worker_shift > layout->sequence_shift) !=
-		       (layout->process_shift > layout->sequence_shift);
-}
-
 static void judge_machine_id(struct judge *judge)
 {
 	const struct sfd_draft_value *value = value_of(judge, SFD_STREAM_MACHINE_ID);
@@ -232,7 +225,7 @@ static void judge_machine_id(struct judge *judge)
 				 why.text);
 		return;
 	}
-	if (stream->node_count > 1 && is_node_split(&stream->layout))
+	if (stream->node_count > 1 && sf_shm_node_is_split(&stream->layout))
 		sfd_draft_report(judge->draft, SFD_LOG_ERROR, &value->place,
 				 "machine_id: several ids do not go with layout \"%s\", whose node "
 				 "bits lie on both sides of the sequence: give one id or move the "

@@ -180,9 +180,12 @@ uint64_t sfd_engine_stop(struct sfd_engine *engine, uint64_t now, uint32_t keep)
 {
 	struct sf_shm_grants *grants = engine->ring.grants;
 	uint64_t last = now + keep < engine->horizon ? now + keep : engine->horizon;
-	uint64_t tick = last + 1 > grants->first_tick ? last + 1 : grants->first_tick;
+	uint64_t tick;
 
-	for (; tick <= engine->horizon; tick++) {
+	/* The clock may not be there yet: what lies below is the ring's before this one. */
+	if (last < grants->first_tick - 1)
+		last = grants->first_tick - 1;
+	for (tick = last + 1; tick <= engine->horizon; tick++) {
 		_Atomic uint64_t *word = &engine->ring.claim[tick & engine->ring.mask].word;
 		/*
 		 * One add: nobody can win against it, and who came before is seen. Relaxed: only

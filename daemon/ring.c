@@ -6,6 +6,7 @@
 #include "daemon/ring.h"
 
 #include "shm/beat.h"
+#include "shm/pack.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -179,6 +180,13 @@ int sfd_ring_init(struct sfd_ring *ring, const struct sfd_stream_config *config,
 	int error;
 
 	*ring = (struct sfd_ring){.grants_fd = -1, .claims_fd = -1};
+	if (config->node_count > 1 && sf_shm_node_is_split(&config->layout)) {
+		(void)snprintf(why->text, sizeof(why->text),
+			       "stream %s: several machine ids, but the layout's node bits lie on "
+			       "both sides of the sequence",
+			       config->name);
+		return -EINVAL;
+	}
 	error = make_memfd(config->name, "grants", sf_shm_grants_bytes(slots), &ring->grants_fd,
 			   why);
 	if (error == 0)

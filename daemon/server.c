@@ -189,12 +189,12 @@ static void on_signal(struct sfd_request *request, int result)
 /** Room for every connection, as far as the hard limit goes. */
 static void raise_descriptor_limit(void)
 {
+	const rlim_t wanted = (rlim_t)2 * SFD_CONNECTIONS_MAX;
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= 2 * SFD_CONNECTIONS_MAX)
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
 		return;
-	limit.rlim_cur =
-		limit.rlim_max < 2 * SFD_CONNECTIONS_MAX ? limit.rlim_max : 2 * SFD_CONNECTIONS_MAX;
+	limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 

@@ -23,6 +23,18 @@ struct beginning {
 	int64_t not_before_ns; /* the time page starts no earlier */
 };
 
+/** The time page starts no earlier than a tick; one past the layout's end is refused later. */
+static void not_before(struct beginning *beginning, const struct sf_layout *layout, uint64_t tick)
+{
+	int64_t start_ns;
+
+	if (tick > sf_layout_last_tick(layout))
+		return;
+	start_ns = sf_shm_tick_start_ns(layout, tick);
+	if (start_ns > beginning->not_before_ns)
+		beginning->not_before_ns = start_ns;
+}
+
 static int open_stores(struct sfd_stream *stream, const struct sfd_config *config,
 		       const char *boot_id, struct beginning *ret, struct sf_why *why)
 {
@@ -43,18 +55,22 @@ static int open_stores(struct sfd_stream *stream, const struct sfd_config *confi
 	sfd_stats_set(&stream->stats, SF_COUNTER_restarts, found.restarts);
 	stream->session = found.restarts + 1;
 	*ret = (struct beginning){.above = found.tick};
-	if (here.horizon != 0 && here.session == found.restarts) {
+	if (here.horizon != 0) {
 		/*
-		 * The last daemon on this state ran in this boot and kept this record: it is exact,
-		 * and time goes on where that daemon's page is by now. It says nothing of our
-		 * machine ids on other streams; their marks do.
+		 * A daemon of this boot kept this record: it is exact, and time goes on where that
+		 * daemon's page is by now. It says nothing of our machine ids on other streams;
+		 * their marks do. And if another daemon ran in between, or the mark is damaged, the
+		 * two do not agree on the session: then both count.
 		 */
-		ret->above = here.horizon > found.others ? here.horizon : found.others;
+		if (here.session == found.restarts)
+			ret->above = found.others;
 		ret->not_before_ns = sf_shm_clock_unix_ns(&here.clock, sfd_clock_now().mono_ns);
-	} else if (found.tick != 0) {
-		/* After a boot nobody is left on an older ring: start at once, and slew. */
-		ret->not_before_ns = sf_shm_tick_start_ns(&own->layout, found.tick + 1);
 	}
+	if (here.horizon >= ret->above)
+		ret->above = here.horizon;
+	else
+		/* A mark is ahead of all that was published: start at once, and slew. */
+		not_before(ret, &own->layout, ret->above + 1);
 	return 0;
 }
 
@@ -101,12 +117,24 @@ int sfd_stream_open(struct sfd_stream *stream, const struct sfd_config *config,
 			       sf_shm_clock_unix_ns(&stream->clock.page, now.mono_ns));
 	if (first <= beginning.above)
 		first = beginning.above + 1;
+	if (first > sf_layout_last_tick(&stream_config->layout)) {
+		(void)snprintf(
+			why->text, sizeof(why->text),
+			"stream %s: the layout's time field is used up: choose a layout with "
+			"a later end",
+			stream_config->name);
+		error = -EOVERFLOW;
+		goto out;
+	}
 	error = sfd_ring_init(&stream->ring, stream_config, first, why);
 	if (error < 0)
 		goto out;
 	start_engine(stream);
 	mark = mark_for(stream, first);
+	/* In both places: if one rots, the other must be a promise of this session, too. */
 	error = sfd_mark_store(stream->mark, mark);
+	if (error == 0)
+		error = sfd_mark_store(stream->mark, mark);
 	if (error < 0) {
 		(void)snprintf(why->text, sizeof(why->text),
 			       "stream %s: the mark cannot be stored in %s: %s",
@@ -118,7 +146,7 @@ int sfd_stream_open(struct sfd_stream *stream, const struct sfd_config *config,
 	stream->runtime->session = stream->session;
 	/* relaxed: the beat thread does not exist yet */
 	atomic_store_explicit(&stream->mark_tick, mark, memory_order_relaxed);
-	sfd_stats_set(&stream->stats, SF_COUNTER_mark_writes, 1);
+	sfd_stats_set(&stream->stats, SF_COUNTER_mark_writes, 2);
 	return 0;
 
 out:

@@ -138,8 +138,11 @@ static int map_ring(const struct sf_client *client, int grants_fd, int claims_fd
 	struct stat status;
 	int error;
 
-	if (fstat(grants_fd, &status) < 0 || (size_t)status.st_size < sizeof(*grants)) {
-		sf_log(client, SF_LOG_ERROR, "grants: shorter than a header");
+	if (fstat(grants_fd, &status) < 0)
+		return -EPROTO;
+	if ((size_t)status.st_size < sizeof(*grants)) {
+		sf_log(client, SF_LOG_ERROR, "grants: %lld bytes, shorter than a header of %zu",
+		       (long long)status.st_size, sizeof(*grants));
 		return -EPROTO;
 	}
 	attachment->grants_bytes = (uint64_t)status.st_size;
@@ -294,10 +297,12 @@ int sf_attach_receive(struct sf_client *client, int fd, int64_t sent_ns)
 
 	if (length < 0)
 		return length == -EAGAIN ? -EAGAIN : -ENOTCONN;
-	if (length == 0)
-		error = -ENOTCONN;
-	else
-		error = reply_check(client, &reply.head, length, fd_count);
+	if (length == 0) {
+		sf_log(client, SF_LOG_ERROR, "%s: sfd closed the connection without an answer",
+		       client->socket);
+		return -ENOTCONN;
+	}
+	error = reply_check(client, &reply.head, length, fd_count);
 	if (error == 0)
 		error = sf_client_adopt(
 			client, fds[0], fds[1],

@@ -44,7 +44,8 @@ struct sf_reattach {
 	/* try-lock | A: acquire on entry, release on exit; nobody ever waits for it */
 	_Atomic uint32_t busy;
 	uint32_t waiting_for_reply;
-	int fd; /* valid while waiting_for_reply */
+	int fd;              /* valid while waiting_for_reply */
+	uint32_t complained; /* the last answer was an error, and was told */
 	int64_t sent_ns;
 	/* earliest next step | relaxed: only a pace */
 	_Atomic int64_t next_ns;

@@ -207,8 +207,10 @@ int sf_fill(struct sf_cursor *cursor, uint64_t *ret_ids, size_t count)
 		error = refill(cursor, private,
 			       wanted > private->claim_size ? wanted : private->claim_size, wanted,
 			       &deadline_ns);
-		if (error < 0)
+		if (error < 0) {
+			sf_count_dropped(&private->attachment->ring, done);
 			return error;
+		}
 		done += take_range(cursor, ret_ids + done, count - done);
 	}
 	return 0;

@@ -55,6 +55,17 @@ __attribute__((cold, noinline)) static int ordered_slow(struct sf_cursor_private
 	return 0;
 }
 
+/** The add took nothing of the cached tick. */
+__attribute__((cold, noinline)) static int ordered_missed(struct sf_cursor_private *private,
+							  uint64_t word, uint64_t *ret_id)
+{
+	const struct sf_shm_ring *ring = &private->attachment->ring;
+
+	if (sf_shm_word_tag(word) != (uint32_t) private->ordered.tick)
+		sf_shm_count_lost(ring, private->ordered.tick & ring->mask, word, 1);
+	return ordered_slow(private, ret_id);
+}
+
 /** The cached tick is still the one to claim from. */
 static bool may_reuse(const struct sf_ordered *ordered)
 {
@@ -84,7 +95,7 @@ int sf_next_ordered(struct sf_cursor *cursor, uint64_t *ret_id)
 	if (sf_shm_word_tag(word) != (uint32_t)ordered->tick ||
 	    sf_shm_word_counter(word) >= ordered->capacity ||
 	    atomic_load_explicit(ordered->grant_tick, memory_order_acquire) != ordered->tick)
-		return ordered_slow(private, ret_id);
+		return ordered_missed(private, word, ret_id);
 	*ret_id = ordered->first + ((uint64_t)sf_shm_word_counter(word) << ordered->shift);
 	return 0;
 }

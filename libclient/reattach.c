@@ -37,10 +37,25 @@ static int64_t begin(struct sf_client *client, struct sf_reattach *reattach, int
 	return mono_ns + PACE_REPLY_NS;
 }
 
+/** Takes the answer. What goes wrong is said once, until it goes right. */
+static int receive(struct sf_client *client, struct sf_reattach *reattach)
+{
+	sf_log_fn log = client->log;
+	int error;
+
+	if (reattach->complained)
+		client->log = NULL;
+	error = sf_attach_receive(client, reattach->fd, reattach->sent_ns);
+	client->log = log;
+	if (error != -EAGAIN)
+		reattach->complained = error < 0;
+	return error;
+}
+
 /** Looks for the answer. @return when to go on */
 static int64_t finish(struct sf_client *client, struct sf_reattach *reattach, int64_t mono_ns)
 {
-	int error = sf_attach_receive(client, reattach->fd, reattach->sent_ns);
+	int error = receive(client, reattach);
 
 	if (error == -EAGAIN && mono_ns - reattach->sent_ns < REPLY_MAX_NS)
 		return mono_ns + PACE_REPLY_NS;

@@ -26,6 +26,17 @@ static inline bool sf_shm_node_is_low(const struct sf_layout *layout)
 		       : layout->worker_bits && layout->worker_shift < layout->sequence_shift;
 }
 
+/**
+ * Worker and process lie on both sides of the sequence: with several node ids, no order of counters
+ * makes IDs rise. Such streams have one node id.
+ */
+static inline bool sf_shm_node_is_split(const struct sf_layout *layout)
+{
+	return layout->worker_bits != 0 && layout->process_bits != 0 &&
+	       (layout->worker_shift > layout->sequence_shift) !=
+		       (layout->process_shift > layout->sequence_shift);
+}
+
 /** ID of one counter; `counter` includes the grant's start and is below the capacity. */
 static inline uint64_t sf_shm_pack(const struct sf_shm_grants *grants, uint64_t tick,
 				   uint32_t counter)

@@ -13,7 +13,7 @@
 #ifndef SF_SHM_RING_H
 #define SF_SHM_RING_H
 
-#include "shm/abi.h"
+#include "shm/pack.h"
 
 #include <stdbool.h>
 
@@ -126,6 +126,24 @@ static inline bool sf_shm_grant_read(const struct sf_shm_ring *ring, uint64_t ti
 }
 
 /**
+ * Counts what an add took from a slot that turned out to hold another tick: those counters are
+ * gone, and nobody has them.
+ */
+static inline void sf_shm_count_lost(const struct sf_shm_ring *ring, uint64_t slot, uint64_t seen,
+				     uint32_t n)
+{
+	/* relaxed: a statistic */
+	uint32_t capacity = atomic_load_explicit(&ring->grant[slot].capacity, memory_order_relaxed);
+	uint32_t counter = sf_shm_word_counter(seen);
+
+	if (counter >= capacity)
+		return;
+	if (n > capacity - counter)
+		n = capacity - counter;
+	atomic_fetch_add_explicit(&ring->claims->dropped, n, memory_order_relaxed);
+}
+
+/**
  * Take up to `n` counters of `tick` (n is 1..SF_SHM_CLAIM_MAX). Looks before it adds: that keeps
  * the counter's overshoot below one claim a thread, far from the tag.
  */
@@ -135,18 +153,25 @@ static inline enum sf_shm_claim_status sf_shm_claim(const struct sf_shm_ring *ri
 	_Atomic uint64_t *word = &ring->claim[tick & ring->mask].word;
 	/* A1, pairs with R1 */
 	uint64_t seen = atomic_load_explicit(word, memory_order_acquire);
+	uint32_t run;
 
 	if (sf_shm_word_tag(seen) != (uint32_t)tick || !sf_shm_grant_read(ring, tick, ret))
 		return SF_SHM_CLAIM_WRONG_TAG;
 	if (sf_shm_word_counter(seen) >= ret->capacity)
 		return SF_SHM_CLAIM_EXHAUSTED;
+	/* Not past the end of a run, unless somebody else claims in between. */
+	run = sf_shm_run(ring->grants, ret->start + sf_shm_word_counter(seen));
+	if (n > run)
+		n = run;
 	SF_SHM_HOOK(SF_SHM_HOOK_BEFORE_ADD);
 	/* A1 again: the word may carry a newer tag by now, whose grant the re-read below sees */
 	seen = atomic_fetch_add_explicit(word, n, memory_order_acquire);
 	SF_SHM_HOOK(SF_SHM_HOOK_AFTER_ADD);
 	/* A tag of another turn, or the same 32 bits 2^32 ticks later: drop what was taken. */
-	if (sf_shm_word_tag(seen) != (uint32_t)tick || !sf_shm_grant_read(ring, tick, ret))
+	if (sf_shm_word_tag(seen) != (uint32_t)tick || !sf_shm_grant_read(ring, tick, ret)) {
+		sf_shm_count_lost(ring, tick & ring->mask, seen, n);
 		return SF_SHM_CLAIM_WRONG_TAG;
+	}
 	if (sf_shm_word_counter(seen) >= ret->capacity)
 		return SF_SHM_CLAIM_EXHAUSTED;
 	ret->first = sf_shm_word_counter(seen);

@@ -3,14 +3,14 @@
 /*
  * The time page: turns CLOCK_MONOTONIC into the stream's Unix time and tick.
  *
- * A latch: two copies and a sequence whose lowest bit says which one to read. The writer turns
- * readers to one copy while it rewrites the other, so a daemon killed between any two stores leaves
- * a page that still reads; no reader ever waits for the writer.
+ * A latch: two copies and a sequence whose lowest bit says which one to read. The writer rewrites
+ * the copy that nobody reads and then turns readers to it. So a daemon killed between any two
+ * stores leaves a page that still reads, the next one may go on with it, and no reader ever waits.
  *
  * Pairs in this file:
  *   T1 release -> B1 acquire   a reader that sees the new sequence sees the copy it points to
- *   T2 release fence -> B2     stores into a copy stay behind the sequence that turned readers
- *                              away from it: a reader that saw one of them fails its re-check
+ *   T2 release fence -> B2     a reader that saw a store into a copy fails its re-check, for the
+ *                              sequence that turned it away from that copy comes before the fence
  */
 #ifndef SF_SHM_TIMEPAGE_H
 #define SF_SHM_TIMEPAGE_H
@@ -73,15 +73,12 @@ static inline void sf_shm_time_store(struct sf_shm_time *copy, const struct sf_s
 static inline void sf_shm_time_write(struct sf_shm_timepage *page, const struct sf_shm_clock *clock)
 {
 	/* relaxed: this thread is the only writer */
-	uint64_t sequence = atomic_load_explicit(&page->sequence, memory_order_relaxed);
+	uint64_t next = atomic_load_explicit(&page->sequence, memory_order_relaxed) + 1;
 
-	for (int i = 0; i < 2; i++) {
-		sequence++;
-		/* T1, pairs with B1: the copy that readers turn to was written a round ago */
-		atomic_store_explicit(&page->sequence, sequence, memory_order_release);
-		atomic_thread_fence(memory_order_release); /* T2, pairs with B2 */
-		sf_shm_time_store(&page->copy[(sequence & 1) ^ 1], clock);
-	}
+	atomic_thread_fence(memory_order_release); /* T2, pairs with B2 */
+	sf_shm_time_store(&page->copy[next & 1], clock);
+	/* T1, pairs with B1 */
+	atomic_store_explicit(&page->sequence, next, memory_order_release);
 }
 
 /**
