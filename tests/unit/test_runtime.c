@@ -146,7 +146,7 @@ static const struct {
 	{offsetof(struct sfd_runtime, version), 2, "another version of sfd"},
 	{offsetof(struct sfd_runtime, identity.node_count), 1000, "other machine ids"},
 	{offsetof(struct sfd_runtime, horizon), UINT64_C(1) << 41, "outside its layout"},
-	{offsetof(struct sfd_runtime, time.copy[0].shift), 64, "malformed clock"},
+	{offsetof(struct sfd_runtime, time.copy[1].shift), 64, "malformed clock"},
 };
 
 START_TEST(runtime_open_of_a_malformed_record_makes_it_anew)
