@@ -219,6 +219,10 @@ static int64_t next_turn(const struct sfd_stream *stream, struct sfd_now now, ui
 	int64_t idle = now.mono_ns + (runway_ns / 2 < IDLE_WAKE_NS ? runway_ns / 2 : IDLE_WAKE_NS);
 	int64_t beat;
 
+	/* At half speed the lead is used up after twice its length: later, and time falls behind.
+	 */
+	if (stream->clock.lead_ns > 0 && now.mono_ns + 2 * stream->clock.lead_ns < idle)
+		idle = now.mono_ns + 2 * stream->clock.lead_ns;
 	if (!stream->engine.beating)
 		return idle;
 	beat = sf_shm_clock_mono_ns(&stream->clock.page, sf_shm_tick_start_ns(layout, tick + 1));

@@ -25,7 +25,8 @@ void sf_log(const struct sf_client *client, int level, const char *format, ...)
 	char text[256];
 	va_list arguments;
 
-	if (!client->log)
+	/* relaxed: only talk */
+	if (!client->log || atomic_load_explicit(&client->quiet, memory_order_relaxed))
 		return;
 	va_start(arguments, format);
 	(void)vsnprintf(text, sizeof(text), format, arguments);

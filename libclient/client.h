@@ -63,6 +63,8 @@ struct sf_client {
 	int64_t timeout_ns;
 	sf_log_fn log;
 	void *log_data;
+	/* set around steps of reattach.c that may fail fifty times a second | relaxed: only talk */
+	_Atomic uint32_t quiet;
 	/* time, replaceable by tests */
 	int64_t (*mono_ns)(void);
 	void (*sleep_until)(int64_t mono_ns);

@@ -14,18 +14,23 @@
 #define PACE_REPLY_NS INT64_C(1000000)
 #define REPLY_MAX_NS INT64_C(1000000000)
 
+static void be_quiet(struct sf_client *client, uint32_t quiet)
+{
+	/* relaxed: only talk */
+	atomic_store_explicit(&client->quiet, quiet, memory_order_relaxed);
+}
+
 /** Sends a request on a new connection. @return when to go on */
 static int64_t begin(struct sf_client *client, struct sf_reattach *reattach, int64_t mono_ns)
 {
-	sf_log_fn log = client->log;
 	int fd = -1;
 	int error;
 
-	client->log = NULL; /* a daemon that is away is no news fifty times a second */
+	be_quiet(client, 1); /* a daemon that is away is no news fifty times a second */
 	error = sf_socket_connect(client, &fd);
 	if (error == 0)
 		error = sf_attach_send(client, fd);
-	client->log = log;
+	be_quiet(client, 0);
 	if (error < 0) {
 		if (fd >= 0)
 			(void)close(fd);
@@ -40,13 +45,11 @@ static int64_t begin(struct sf_client *client, struct sf_reattach *reattach, int
 /** Takes the answer. What goes wrong is said once, until it goes right. */
 static int receive(struct sf_client *client, struct sf_reattach *reattach)
 {
-	sf_log_fn log = client->log;
 	int error;
 
-	if (reattach->complained)
-		client->log = NULL;
+	be_quiet(client, reattach->complained);
 	error = sf_attach_receive(client, reattach->fd, reattach->sent_ns);
-	client->log = log;
+	be_quiet(client, 0);
 	if (error != -EAGAIN)
 		reattach->complained = error < 0;
 	return error;

@@ -102,7 +102,7 @@ static enum ring_status ring_take(const struct sf_shm_ring *ring, uint64_t now, 
 			return RING_OK;
 		case SF_SHM_CLAIM_WRONG_TAG:
 			/* Far behind: we slept. Near: the word is spoilt, go past it. */
-			if (sf_shm_horizon(ring) - tick > (ring->mask + 1) / 2)
+			if (sf_shm_horizon(ring) - tick > ring->grants->runway_ticks)
 				return RING_STALE;
 			break;
 		case SF_SHM_CLAIM_EXHAUSTED:
