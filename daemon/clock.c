@@ -12,7 +12,7 @@
  * only more than this is a step. It is also how far the page may stray from the wall.
  */
 #define TOLERANCE_NS INT64_C(100000)
-#define READ_TRIES 5
+#define READ_TRIES 50
 #define READ_CLOSE_NS INT64_C(2000)
 
 #define SHIFT_FULL_SPEED 0
@@ -38,7 +38,8 @@ struct sfd_now sfd_clock_now(void)
 
 		if (gap < best_gap) {
 			best_gap = gap;
-			best = (struct sfd_now){.mono_ns = before + gap / 2, .wall_ns = wall};
+			best = (struct sfd_now){
+				.mono_ns = before + gap / 2, .wall_ns = wall, .error_ns = gap / 2};
 		}
 	}
 	return best;
@@ -65,14 +66,15 @@ enum sfd_clock_event sfd_clock_update(struct sfd_clock *clock, struct sfd_now no
 	int64_t shown = sf_shm_clock_unix_ns(&clock->page, now.mono_ns);
 	int64_t lead = shown - now.wall_ns;
 	int64_t old_lead = clock->lead_ns;
+	int64_t tolerance = TOLERANCE_NS + now.error_ns;
 
-	if (lead < -TOLERANCE_NS) {
+	if (lead < -tolerance) {
 		clock->lead_ns = 0;
 		rebase(clock, now.mono_ns, now.wall_ns, SHIFT_FULL_SPEED);
 		/* Slewing overshoots by what passes between two updates: that is no step. */
 		return old_lead > 0 && -lead < old_lead ? SFD_CLOCK_CAUGHT_UP : SFD_CLOCK_FORWARD;
 	}
-	if (lead <= TOLERANCE_NS) {
+	if (lead <= tolerance) {
 		if (old_lead == 0)
 			return SFD_CLOCK_STEADY;
 		clock->lead_ns = 0;
@@ -80,7 +82,7 @@ enum sfd_clock_event sfd_clock_update(struct sfd_clock *clock, struct sfd_now no
 		return SFD_CLOCK_CAUGHT_UP;
 	}
 	clock->lead_ns = lead;
-	if (old_lead == 0 || lead > old_lead + TOLERANCE_NS) {
+	if (old_lead == 0 || lead > old_lead + tolerance) {
 		rebase(clock, now.mono_ns, shown, SHIFT_HALF_SPEED);
 		return SFD_CLOCK_BACK;
 	}

@@ -19,6 +19,7 @@
 struct sfd_now {
 	int64_t mono_ns;
 	int64_t wall_ns;
+	int64_t error_ns; /* how far the two may lie apart: the thread was away in between */
 };
 
 struct sfd_clock {

@@ -295,6 +295,11 @@ static void judge_times(struct judge *judge)
 	if (is_runway_good && judge->has_layout)
 		judge_runway_ticks(judge);
 	/* Borrowed ticks must be published ones, and published some time before they are needed. */
+	if (is_ahead_good && stream->ahead_ms > 0 && stream->ahead_ms < stream->layout.tick_ms)
+		sfd_draft_report(judge->draft, SFD_LOG_ERROR,
+				 &value_of(judge, SFD_STREAM_AHEAD_MS)->place,
+				 "ahead_ms %u is less than a tick of %u ms: give 0 or whole ticks",
+				 stream->ahead_ms, stream->layout.tick_ms);
 	if (is_ahead_good && is_runway_good && stream->ahead_ms >= (stream->runway_ms + 1) / 2)
 		sfd_draft_report(judge->draft, SFD_LOG_ERROR, &ahead->place,
 				 "ahead_ms %u must be smaller than half of runway_ms, which is %u: "

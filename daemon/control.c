@@ -17,7 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define BACKLOG 128
+#define BACKLOG SOMAXCONN
 
 struct sfd_control {
 	struct sfd_loop *loop;

@@ -143,6 +143,7 @@ void sfd_engine_measure(struct sfd_engine *engine, uint64_t now, int64_t mono_ns
 {
 	struct sfd_demand *demand = &engine->demand;
 	uint64_t claimed = count_new(engine, now);
+	int64_t tick_ns = engine->ring.grants->layout.tick_ms * INT64_C(1000000);
 	int64_t passed;
 
 	if (demand->second_start_ns == 0) {
@@ -153,7 +154,8 @@ void sfd_engine_measure(struct sfd_engine *engine, uint64_t now, int64_t mono_ns
 	demand->window += claimed;
 	count_second(engine, mono_ns);
 	passed = mono_ns - demand->window_start_ns;
-	if (passed <= 0 || (engine->beating && passed < WINDOW_NS))
+	/* A tick's claims show when it has passed: judge whole ticks only. */
+	if (passed < (engine->beating ? WINDOW_NS + 2 * tick_ns : tick_ns))
 		return;
 	engine->beating = (double)demand->window * NS_PER_SECOND / (double)passed >=
 			  (engine->beating ? SFD_BEAT_STOP_RATE : SFD_BEAT_START_RATE);

@@ -8,9 +8,12 @@
 #include "daemon/server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define EXIT_USAGE 2
 
@@ -34,7 +37,7 @@ static const char *const help_text =
 	"      --log-level L       error, warning, info (the default) or debug\n"
 	"      --check-config      check the configuration and exit\n"
 	"      --version           print the version and exit\n"
-	"      --help              print this and exit\n"
+	"  -h, --help              print this and exit\n"
 	"\n"
 	"Exit codes: 0 clean stop, 1 failure, 2 wrong usage or configuration.\n"
 	"\n"
@@ -71,12 +74,16 @@ static const struct option options[] = {
 enum action {
 	ACTION_RUN,
 	ACTION_DONE,
+	ACTION_FAILED,
 	ACTION_USAGE,
 };
 
 static enum action print(const char *text)
 {
-	return fputs(text, stdout) == EOF || fflush(stdout) == EOF ? ACTION_USAGE : ACTION_DONE;
+	if (fputs(text, stdout) != EOF && fflush(stdout) != EOF)
+		return ACTION_DONE;
+	(void)fprintf(stderr, "sfd: cannot write to stdout: %s\n", strerrordesc_np(errno));
+	return ACTION_FAILED;
 }
 
 static enum action take_option(int code, struct sfd_flags *flags)
@@ -105,6 +112,7 @@ static enum action take_option(int code, struct sfd_flags *flags)
 		break;
 	case OPTION_VERSION:
 		return print("sfd " SF_VERSION "\n");
+	case 'h':
 	case OPTION_HELP:
 		return print(help_text);
 	default:
@@ -118,7 +126,7 @@ static enum action parse(int argc, char **argv, struct sfd_flags *flags)
 	int code;
 
 	/* Before other threads exist. NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	while ((code = getopt_long(argc, argv, "c:", options, NULL)) != -1) {
+	while ((code = getopt_long(argc, argv, "c:h", options, NULL)) != -1) {
 		enum action action = take_option(code, flags);
 
 		if (action != ACTION_RUN)
@@ -131,15 +139,29 @@ static enum action parse(int argc, char **argv, struct sfd_flags *flags)
 	return ACTION_RUN;
 }
 
+/**
+ * A descriptor that was closed before the start would be given to the next file or socket, and
+ * written to as standard output. Opened the wrong way round, its uses fail as they should.
+ */
+static void hold_standard_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv)
 {
 	struct sfd_flags flags = {0};
 	struct sfd_config config;
 	int error;
 
+	hold_standard_descriptors();
 	switch (parse(argc, argv, &flags)) {
 	case ACTION_DONE:
 		return EXIT_SUCCESS;
+	case ACTION_FAILED:
+		return EXIT_FAILURE;
 	case ACTION_USAGE:
 		(void)fputs("sfd: try sfd --help\n", stderr);
 		return EXIT_USAGE;

@@ -56,14 +56,6 @@ static void succeed(struct sfd_mark_job *job)
 		sfd_beat_kick(job->marks->beat);
 }
 
-static bool all_idle(const struct sfd_marks *marks)
-{
-	for (size_t i = 0; i < marks->job_count; i++)
-		if (!sfd_request_is_idle(&marks->job[i].request))
-			return false;
-	return true;
-}
-
 static void on_written(struct sfd_request *request, int result)
 {
 	struct sfd_mark_job *job = request->owner;
@@ -78,11 +70,9 @@ static void on_written(struct sfd_request *request, int result)
 			sfd_marks_raise(marks);
 		return;
 	}
-	if (job->tick != job->last) {
+	if (job->tick != job->last)
 		start(job, job->last);
-		return;
-	}
-	if (all_idle(marks))
+	else if (--marks->unfinished == 0)
 		marks->final(marks->owner);
 }
 
@@ -138,6 +128,7 @@ void sfd_marks_finish(struct sfd_marks *marks, const uint64_t *last_tick,
 {
 	marks->final = final;
 	marks->owner = owner;
+	marks->unfinished = marks->job_count;
 	for (size_t i = 0; i < marks->job_count; i++) {
 		marks->job[i].last = last_tick[i];
 		if (sfd_request_is_idle(&marks->job[i].request))

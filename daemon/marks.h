@@ -32,6 +32,7 @@ struct sfd_marks {
 	struct sfd_request retry;
 	void (*final)(void *owner); /* after the last mark of a clean stop, stored or not */
 	void *owner;
+	size_t unfinished; /* streams whose last mark is still to come */
 };
 
 int sfd_marks_init(struct sfd_marks *marks, struct sfd_loop *loop, struct sfd_beat *beat,

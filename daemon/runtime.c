@@ -58,14 +58,16 @@ static struct sfd_runtime *map(int fd)
 	return address == MAP_FAILED ? NULL : address;
 }
 
-static bool is_same(const struct sfd_identity *a, const struct sfd_identity *b)
+static bool has_nodes(const struct sfd_identity *a, const struct sfd_identity *b)
 {
-	return memcmp(&a->layout, &b->layout, sizeof(a->layout)) == 0 &&
-	       a->node_count == b->node_count && a->node_count <= SF_NODES_MAX &&
+	return a->node_count == b->node_count &&
 	       memcmp(a->node, b->node, a->node_count * sizeof(a->node[0])) == 0;
 }
 
-/* @return NULL, or why the record cannot be used; `ret_found` is set with NULL only */
+/*
+ * @return NULL, or why the record cannot be used. What it says is also set when only the node ids
+ * differ: the stream's clients are the same, and their IDs must go on rising.
+ */
 static const char *judge(const struct sfd_runtime *runtime, const struct purpose *purpose,
 			 struct sfd_runtime_found *ret_found)
 {
@@ -73,21 +75,27 @@ static const char *judge(const struct sfd_runtime *runtime, const struct purpose
 
 	if (runtime->magic != RUNTIME_MAGIC)
 		return "is not a whole record of sfd";
+	if (!purpose->boot_id[0])
+		return "is of a boot that cannot be told from this one";
 	if (runtime->version != RUNTIME_VERSION)
 		return "was written by another version of sfd";
 	if (strncmp(runtime->boot_id, purpose->boot_id, sizeof(runtime->boot_id)) != 0)
 		return "was written before the last boot";
-	if (!is_same(&runtime->identity, purpose->identity))
-		return "belongs to another layout or other machine ids";
+	if (memcmp(&runtime->identity.layout, &purpose->identity->layout,
+		   sizeof(purpose->identity->layout)) != 0)
+		return "belongs to another layout";
 	/* relaxed: its writer has ended */
 	found.horizon = atomic_load_explicit(&runtime->horizon, memory_order_relaxed);
 	if (found.horizon > sf_layout_last_tick(&purpose->identity->layout))
 		return "has a horizon outside its layout";
+	if (runtime->identity.node_count < 1 || runtime->identity.node_count > SF_NODES_MAX)
+		return "has a malformed list of machine ids";
 	found.session = runtime->session;
 	if (sf_shm_time_read(&runtime->time, &found.clock) < 0 || found.clock.shift > 63)
 		return "has a malformed clock";
 	*ret_found = found;
-	return NULL;
+	return has_nodes(&runtime->identity, purpose->identity) ? NULL
+								: "belongs to other machine ids";
 }
 
 /* What lies there is no record: no reason to stop, as long as another can take its name. */

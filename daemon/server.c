@@ -96,6 +96,18 @@ static void read_boot_id(char *boot_id, size_t size)
 			"counts as a reboot, and starts above the durable mark");
 }
 
+static void log_stream(const struct sfd_stream *stream)
+{
+	const struct sfd_stream_config *config = stream->config;
+	char layout[SF_LAYOUT_TEXT_MAX] = "?";
+	const char *name = sf_layout_name(&config->layout);
+
+	(void)sf_layout_format(&config->layout, layout, sizeof(layout));
+	sfd_log(SFD_LOG_INFO, "stream %s: machine id %u%s, layout %s%s%s%s", config->name,
+		config->node[0], config->node_count > 1 ? " and others" : "", name ? name : "",
+		name ? " (" : "", layout, name ? ")" : "");
+}
+
 static int open_streams(struct sfd_server *server)
 {
 	const struct sfd_config *config = server->config;
@@ -112,6 +124,7 @@ static int open_streams(struct sfd_server *server)
 
 		if (error < 0)
 			return complain(error, &why, config->stream[server->stream_count].name);
+		log_stream(&server->stream[server->stream_count]);
 	}
 	return 0;
 }
@@ -142,7 +155,7 @@ static void log_steps(const struct sfd_stream *stream)
 {
 	sfd_log(SFD_LOG_WARNING,
 		"stream %s: the wall clock stepped (%llu forward, %llu back so far); embedded time "
-		"is now %lld us ahead of the wall%s",
+		"is %lld us ahead of it%s",
 		stream->config->name,
 		(unsigned long long)sfd_stats_get(&stream->stats, SF_COUNTER_clock_steps_forward),
 		(unsigned long long)sfd_stats_get(&stream->stats, SF_COUNTER_clock_steps_back),

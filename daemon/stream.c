@@ -19,6 +19,7 @@
 
 /** What the stores of the last daemon demand of this one. */
 struct beginning {
+	int64_t open_mono_ns;  /* a ring of this boot may be claimed from until then */
 	uint64_t above;        /* first tick must be larger */
 	int64_t not_before_ns; /* the time page starts no earlier */
 };
@@ -65,6 +66,9 @@ static int open_stores(struct sfd_stream *stream, const struct sfd_config *confi
 		if (here.session == found.restarts)
 			ret->above = found.others;
 		ret->not_before_ns = sf_shm_clock_unix_ns(&here.clock, sfd_clock_now().mono_ns);
+		/* By the page that its clients look at, whatever ours will show. */
+		ret->open_mono_ns = sf_shm_clock_mono_ns(
+			&here.clock, sf_shm_tick_start_ns(&own->layout, here.horizon + 1));
 	}
 	if (here.horizon >= ret->above)
 		ret->above = here.horizon;
@@ -87,6 +91,9 @@ static void start_engine(struct sfd_stream *stream)
 		engine->random = seed;
 	sf_shm_time_write(&stream->ring.shm.grants->time, &stream->clock.page);
 	sf_shm_time_write(&stream->runtime->time, &stream->clock.page);
+	/* Exact before anything is published: a start that fails later costs the next one nothing.
+	 * Relaxed: the beat thread does not exist yet. */
+	atomic_store_explicit(&stream->runtime->horizon, engine->horizon, memory_order_relaxed);
 }
 
 static uint64_t mark_for(const struct sfd_stream *stream, uint64_t tick)
@@ -129,6 +136,7 @@ int sfd_stream_open(struct sfd_stream *stream, const struct sfd_config *config,
 	error = sfd_ring_init(&stream->ring, stream_config, first, why);
 	if (error < 0)
 		goto out;
+	stream->ring.shm.grants->open_mono_ns = beginning.open_mono_ns;
 	start_engine(stream);
 	mark = mark_for(stream, first);
 	/* In both places: if one rots, the other must be a promise of this session, too. */

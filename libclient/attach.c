@@ -36,13 +36,16 @@ int sf_socket_connect(struct sf_client *client, int *ret_fd)
 	}
 	error = -errno;
 	(void)close(fd);
+	if (error == -EAGAIN) /* the backlog is full: sfd is there, and busy */
+		return error;
 	if (error == -EACCES || error == -EPERM) {
 		sf_log(client, SF_LOG_ERROR,
 		       "%s: may not connect: %s; ask for access to the socket", client->socket,
 		       strerrordesc_np(-error));
 		return -EACCES;
 	}
-	sf_log(client, SF_LOG_ERROR, "%s: %s; is sfd running, and is this its socket?",
+	sf_log(client, SF_LOG_ERROR,
+	       "no sfd listens at %s (%s): start sfd, or name its socket with $SFD_SOCKET",
 	       client->socket, strerrordesc_np(-error));
 	return -ENOTCONN;
 }
@@ -190,10 +193,18 @@ int sf_client_adopt(struct sf_client *client, int grants_fd, int claims_fd, int6
 	/* relaxed: only the holder of reattach->busy, or sf_open(), changes it */
 	replaced = atomic_load_explicit(&client->newest, memory_order_relaxed);
 	if (replaced && replaced->ring.grants->generation == attachment->ring.grants->generation) {
-		(void)munmap(attachment->ring.grants, attachment->grants_bytes);
-		(void)munmap(attachment->ring.claims, attachment->claims_bytes);
+		sf_attachment_unmap(attachment);
 		free(attachment);
 		return -EALREADY;
+	}
+	if (replaced && memcmp(&client->layout, &attachment->ring.grants->layout,
+			       sizeof(client->layout)) != 0) {
+		sf_log(client, SF_LOG_ERROR,
+		       "stream %s: the new sfd has another layout; open the client anew",
+		       client->stream);
+		sf_attachment_unmap(attachment);
+		free(attachment);
+		return -EPROTO;
 	}
 	attachment->refs = 1;
 	attachment->mono_offset_ns = offset_ns;
@@ -241,10 +252,18 @@ static ssize_t receive(int fd, void *buffer, size_t size, int *fds, int *ret_fd_
 
 /**
  * A monotonic clock of another time namespace: the daemon's reading lies outside the bracket of
- * ours around the request. Inside it, the two are the same clock.
+ * ours around the request. Inside it, the two are the same clock. A process never changes its
+ * namespace, and only the first bracket is sure to be narrow.
  */
-static int64_t mono_offset(int64_t sent_ns, int64_t received_ns, int64_t daemon_ns)
+static int64_t mono_offset(struct sf_client *client, int64_t sent_ns, int64_t daemon_ns)
 {
+	int64_t received_ns = client->mono_ns();
+	/* relaxed: as in sf_client_adopt() */
+	const struct sf_attachment *newest =
+		atomic_load_explicit(&client->newest, memory_order_relaxed);
+
+	if (newest)
+		return newest->mono_offset_ns;
 	if (daemon_ns >= sent_ns && daemon_ns <= received_ns)
 		return 0;
 	return daemon_ns - (sent_ns + (received_ns - sent_ns) / 2);
@@ -304,9 +323,8 @@ int sf_attach_receive(struct sf_client *client, int fd, int64_t sent_ns)
 	}
 	error = reply_check(client, &reply.head, length, fd_count);
 	if (error == 0)
-		error = sf_client_adopt(
-			client, fds[0], fds[1],
-			mono_offset(sent_ns, client->mono_ns(), reply.attached.mono_ns));
+		error = sf_client_adopt(client, fds[0], fds[1],
+					mono_offset(client, sent_ns, reply.attached.mono_ns));
 	close_all(fds, fd_count);
 	return error;
 }

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define REATTACH_PAGE 4096u
+#define CONNECT_PAUSE_NS INT64_C(2000000)
 static_assert(sizeof(struct sf_reattach) <= REATTACH_PAGE, "one page");
 
 void sf_log(const struct sf_client *client, int level, const char *format, ...)
@@ -209,13 +210,18 @@ struct sf_attachment *sf_attachment_get(struct sf_client *client)
 	}
 }
 
+void sf_attachment_unmap(struct sf_attachment *attachment)
+{
+	(void)munmap(attachment->ring.grants, attachment->grants_bytes);
+	(void)munmap(attachment->ring.claims, attachment->claims_bytes);
+}
+
 void sf_attachment_put(struct sf_attachment *attachment)
 {
 	/* Acquire and release: the last holder unmaps after all others' last use. */
 	if (atomic_fetch_sub_explicit(&attachment->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	(void)munmap(attachment->ring.grants, attachment->grants_bytes);
-	(void)munmap(attachment->ring.claims, attachment->claims_bytes);
+	sf_attachment_unmap(attachment);
 }
 
 /** Waits for the daemon's answer. */
@@ -237,13 +243,28 @@ static int wait_readable(const struct sf_client *client, int fd, int64_t deadlin
 	}
 }
 
+/** A crowd that attaches at once fills the socket's backlog: that is no reason to fail. */
+static int connect_in_time(struct sf_client *client, int64_t deadline_ns)
+{
+	for (;;) {
+		int64_t now = client->mono_ns();
+		int error = sf_socket_connect(client, &client->fd);
+
+		if (error != -EAGAIN)
+			return error;
+		if (now >= deadline_ns)
+			return -ETIMEDOUT;
+		client->sleep_until(now + CONNECT_PAUSE_NS);
+	}
+}
+
 static int attach_and_wait(struct sf_client *client)
 {
 	int64_t started = client->mono_ns();
 	int64_t deadline = client->timeout_ns < 0 || client->timeout_ns > INT64_MAX - started
 				   ? INT64_MAX
 				   : started + client->timeout_ns;
-	int error = sf_socket_connect(client, &client->fd);
+	int error = connect_in_time(client, deadline);
 
 	if (error < 0)
 		return error;

@@ -125,6 +125,7 @@ int sf_client_new(const struct sf_options *options, struct sf_client **ret_clien
 void sf_client_unref(struct sf_client *client);
 struct sf_attachment *sf_attachment_get(struct sf_client *client);
 void sf_attachment_put(struct sf_attachment *attachment);
+void sf_attachment_unmap(struct sf_attachment *attachment);
 
 /* attach.c */
 int sf_socket_connect(struct sf_client *client, int *ret_fd);
@@ -137,6 +138,7 @@ void sf_reattach_step(struct sf_client *client, int64_t mono_ns);
 
 /* cursor.c */
 void sf_cursor_drop(struct sf_cursor *cursor, struct sf_cursor_private *private);
+void sf_cursor_leave(struct sf_cursor_private *private);
 
 /* take.c */
 uint32_t sf_claim_limit(const struct sf_shm_ring *ring);

@@ -89,6 +89,15 @@ void sf_cursor_drop(struct sf_cursor *cursor, struct sf_cursor_private *private)
 	cursor->next = cursor->end;
 }
 
+/** Before the cursor's ring may be unmapped: nothing of the public part points into it any more. */
+void sf_cursor_leave(struct sf_cursor_private *private)
+{
+	struct sf_cursor *cursor = (struct sf_cursor *)((char *)private - SF_CURSOR_PAGE);
+
+	sf_cursor_drop(cursor, private);
+	cursor->shared_beat = NULL;
+}
+
 /** The range may still be used: it has IDs, and its tick is the current one. */
 static bool cursor_is_fresh(const struct sf_cursor *cursor)
 {

@@ -7,6 +7,8 @@
  */
 #include "libclient/client.h"
 
+#include "shm/beat.h"
+
 #include <errno.h>
 #include <unistd.h>
 
@@ -74,6 +76,17 @@ static int64_t finish(struct sf_client *client, struct sf_reattach *reattach, in
 	return mono_ns + PACE_CONNECT_NS;
 }
 
+/** The newest ring's daemon lives: there is nothing newer to be had. */
+static bool is_attached(struct sf_client *client)
+{
+	struct sf_attachment *newest = sf_attachment_get(client);
+	/* relaxed: a wrong guess costs one pace */
+	uint64_t beat = atomic_load_explicit(&newest->ring.grants->beat, memory_order_relaxed);
+
+	sf_attachment_put(newest);
+	return sf_shm_beat_has_owner(beat);
+}
+
 void sf_reattach_step(struct sf_client *client, int64_t mono_ns)
 {
 	struct sf_reattach *reattach = client->reattach;
@@ -85,8 +98,12 @@ void sf_reattach_step(struct sf_client *client, int64_t mono_ns)
 	/* Acquire, pairs with the release below: the fields are the last holder's. */
 	if (atomic_exchange_explicit(&reattach->busy, 1, memory_order_acquire) != 0)
 		return;
-	next_ns = reattach->waiting_for_reply ? finish(client, reattach, mono_ns)
-					      : begin(client, reattach, mono_ns);
+	if (reattach->waiting_for_reply)
+		next_ns = finish(client, reattach, mono_ns);
+	else if (is_attached(client))
+		next_ns = mono_ns + PACE_CONNECT_NS;
+	else
+		next_ns = begin(client, reattach, mono_ns);
 	atomic_store_explicit(&reattach->next_ns, next_ns, memory_order_relaxed);
 	atomic_store_explicit(&reattach->busy, 0, memory_order_release);
 }

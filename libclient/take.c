@@ -25,6 +25,7 @@ enum ring_status {
 	RING_AHEAD,   /* the tick lies past the ahead limit */
 	RING_HORIZON, /* the tick is not published */
 	RING_STALE,   /* the slot was recycled: the clock must be read again */
+	RING_CLOSED,  /* the ring takes over from one that may still be claimed from */
 };
 
 /** The slow path's view of one moment. */
@@ -70,22 +71,13 @@ static int moment_read(const struct sf_client *client, const struct sf_attachmen
 	return 0;
 }
 
-/*
- * Borrowing into a ring that takes over from an older one must wait until the clock is there: the
- * older ring's clients may still be claiming below.
- */
-static uint64_t ahead_limit(const struct sf_shm_grants *grants, uint64_t now)
-{
-	return now + (now < grants->first_tick ? 0 : grants->ahead_ticks);
-}
-
 /** The engine's three cases. `ret_tick` is the tick that could not be had, on failure. */
 static enum ring_status ring_take(const struct sf_shm_ring *ring, uint64_t now, uint32_t n,
 				  struct sf_shm_range *ret, uint64_t *ret_tick)
 {
 	uint64_t horizon = sf_shm_horizon(ring);
 	uint64_t floor = sf_shm_floor(ring);
-	uint64_t limit = ahead_limit(ring->grants, now);
+	uint64_t limit = now + ring->grants->ahead_ticks;
 	uint64_t tick;
 
 	if (floor > horizon) /* hostile, or a runway that was given back */
@@ -133,6 +125,7 @@ static bool move_over(struct sf_cursor_private *cursor)
 		sf_attachment_put(newest);
 		return false;
 	}
+	sf_cursor_leave(cursor);
 	sf_attachment_put(cursor->attachment);
 	cursor->attachment = newest;
 	cursor->ordered.budget = 0;
@@ -155,10 +148,14 @@ static int64_t wake_time(const struct sf_attachment *attachment, const struct mo
 	int64_t here = moment->mono_ns - attachment->mono_offset_ns;
 	int64_t until;
 
-	if (status != RING_AHEAD)
+	if (status == RING_CLOSED)
+		until = grants->open_mono_ns;
+	else if (status == RING_AHEAD)
+		until = sf_shm_clock_mono_ns(
+			&moment->clock,
+			sf_shm_tick_start_ns(&grants->layout, tick - grants->ahead_ticks));
+	else
 		return here + NAP_HORIZON_NS;
-	tick -= ahead_limit(grants, moment->now_tick) - moment->now_tick;
-	until = sf_shm_clock_mono_ns(&moment->clock, sf_shm_tick_start_ns(&grants->layout, tick));
 	if (until - moment->mono_ns > NAP_MAX_NS)
 		return here + NAP_MAX_NS;
 	return until - attachment->mono_offset_ns;
@@ -208,6 +205,9 @@ static enum ring_status try_take(struct sf_cursor_private *cursor, uint32_t n, u
 		return RING_STALE;
 	if (!sf_shm_beat_has_owner(moment->beat))
 		sf_reattach_step(cursor->client, moment->mono_ns - attachment->mono_offset_ns);
+	*ret_tick = moment->now_tick;
+	if (moment->mono_ns < attachment->ring.grants->open_mono_ns)
+		return RING_CLOSED;
 	status = ring_take(&attachment->ring, moment->now_tick, moment->live ? n : n_idle,
 			   &take->range, ret_tick);
 	if (status != RING_OK)

@@ -88,7 +88,10 @@ struct sf_shm_grants {
 	uint32_t pid;          /* of the daemon, in its own pid namespace */
 	struct sf_layout layout;
 	char stream[SF_SHM_STREAM_NAME_MAX]; /* NUL-terminated */
-	uint8_t pad0[376];
+	/* the daemon's CLOCK_MONOTONIC from which on the ring may be claimed from: a ring before
+	 * this one, of the same boot, has run out by then. 0: there is none */
+	int64_t open_mono_ns;
+	uint8_t pad0[368];
 
 	/* ---- changing, each group on cache lines of its own ---- */
 	/* beat, see shm/beat.h | W: daemon, beat thread; the kernel at its death | R: clients */
@@ -164,6 +167,7 @@ SF_SHM_AT(sf_shm_grants, node_count, 72);
 SF_SHM_AT(sf_shm_grants, pid, 76);
 SF_SHM_AT(sf_shm_grants, layout, 80);
 SF_SHM_AT(sf_shm_grants, stream, 104);
+SF_SHM_AT(sf_shm_grants, open_mono_ns, 136);
 SF_SHM_AT(sf_shm_grants, beat, 512);
 SF_SHM_AT(sf_shm_grants, horizon, 520);
 SF_SHM_AT(sf_shm_grants, time, 640);

@@ -20,6 +20,12 @@ bash tools/quickstart.sh "$work/in.ndjson" >"$work/out" 2>&1 || {
 	exit 1
 }
 grep -q '12 distinct IDs' "$work/out"
+printf 'one\ntwo, without a newline at the end' >"$work/in put.txt"
+bash tools/quickstart.sh "$work/in put.txt" >"$work/out" 2>&1 || {
+	tail -n 20 "$work/out"
+	exit 1
+}
+grep -q ' 8 records stamped .* 8 distinct IDs' "$work/out"
 if bash tools/quickstart.sh "$work/missing" >"$work/out" 2>&1; then
 	echo "a missing file must fail"
 	exit 1

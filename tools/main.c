@@ -6,8 +6,10 @@
 #include "tools/sfctl.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sfclient.h>
 #include <string.h>
+#include <unistd.h>
 
 struct command {
 	const char *name;
@@ -99,10 +101,24 @@ static int run(int argc, char **argv)
 	return sfctl_usage(&sfctl, "there is no command \"%.60s\"", name);
 }
 
+/**
+ * A descriptor that was closed before the start would be given to the next file or socket, and
+ * written to as standard output. Opened the wrong way round, its uses fail as they should.
+ */
+static void hold_standard_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv)
 {
 	struct sfctl sfctl = {0};
-	int status = run(argc, argv);
+	int status;
+
+	hold_standard_descriptors();
+	status = run(argc, argv);
 
 	/* A full disk may show only now: what was not written was not done. */
 	errno = 0;

@@ -17,7 +17,7 @@ esac
 }
 file=$(readlink -f "${1:-/var/log/dpkg.log}")
 cd "$(dirname "$(readlink -f "$0")")/.."
-[ -r "$file" ] || {
+[ -f "$file" ] && [ -r "$file" ] || {
 	echo "quickstart: $file cannot be read; name a text or NDJSON file" >&2
 	exit 1
 }
@@ -94,17 +94,19 @@ id_of() { # the ID of each stamped record
 	fi
 }
 id_of "$work"/stamped.* >"$work/ids"
-records=$(wc -l <"$work/ids")
-distinct=$(sort -u "$work/ids" | wc -l)
+# grep counts a last line without a newline, too
+records=$(grep -c '' "$work/ids")
+distinct=$(sort -u "$work/ids" | grep -c '')
 bytes=$(($(stat -c %s "$file") * processes))
 echo "   ... taken apart:"
 head -n 1 "$work/ids" | $build/tools/sfctl decode --layout twitter
 
+echo "== sfctl stats, a second later"
+sleep 1.2
+$build/tools/sfctl stats
+
 echo "== a million IDs a process, all checked"
 $build/tools/sfctl bench --processes 2 --ids 1000000 --verify
-
-echo "== sfctl stats"
-$build/tools/sfctl stats
 
 awk -v r="$records" -v d="$distinct" -v b=$bytes -v ns=$((ended - started)) 'BEGIN {
 	s = ns / 1e9

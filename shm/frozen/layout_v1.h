@@ -103,7 +103,8 @@ struct sf_shm_v1_grants {
 	uint32_t pid;          /* of the daemon, in its own pid namespace */
 	struct sf_shm_v1_layout layout;
 	char stream[32]; /* NUL-terminated */
-	uint8_t pad0[376];
+	int64_t open_mono_ns;
+	uint8_t pad0[368];
 
 	/* ---- changing, each group on cache lines of its own ---- */
 	/* beat, see shm/beat.h | W: daemon, beat thread; the kernel at its death | R: clients */

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define LAYOUT "t41 n10 s12 epoch=1577836800000"
-#define BLOCKED_MAX_NS INT64_C(1000000000)
+#define BLOCKED_MAX_NS INT64_C(5000000000)
 
 static struct t_daemon daemon_now;
 

@@ -259,6 +259,69 @@ START_TEST(next_with_a_stopped_sfd_times_out_and_goes_on_after)
 }
 END_TEST
 
+/** Calls that may move a cursor to the new ring. */
+static int take_ordered(struct sf_cursor *cursor, uint64_t *ret_id)
+{
+	return sf_next_ordered(cursor, ret_id);
+}
+
+static int take_by_filling(struct sf_cursor *cursor, uint64_t *ret_id)
+{
+	return sf_fill(cursor, ret_id, 1);
+}
+
+static int take_range(struct sf_cursor *cursor, uint64_t *ret_id)
+{
+	struct sf_range range;
+	int error = sf_claim_range(cursor, 1, &range);
+
+	if (error == 0)
+		*ret_id = range.first;
+	return error;
+}
+
+static int (*const movers[])(struct sf_cursor *, uint64_t *) = {take_ordered, take_by_filling,
+								take_range};
+
+/** A range of the old ring in hand, the move by another call, and then the range's owner again. */
+static void move_and_go_on(int (*move)(struct sf_cursor *, uint64_t *))
+{
+	struct sf_client *client = t_open(daemon_now.socket, INT64_C(20000000000));
+	struct sf_cursor *cursor = t_cursor(client);
+	uint64_t last = t_warm(cursor, 10);
+	int64_t end_ns;
+	uint64_t id;
+
+	t_daemon_kill(&daemon_now);
+	t_daemon_start(&daemon_now);
+	end_ns = t_mono_ns() + INT64_C(600000000);
+	do {
+		T_CHECK(move(cursor, &id) == 0);
+		T_CHECK(id > last);
+		last = id;
+		t_nap_ms(1);
+	} while (t_mono_ns() < end_ns);
+	for (int i = 0; i < 1000; i++) {
+		id = t_next(cursor);
+		T_CHECK(id > last);
+		last = id;
+	}
+	sf_cursor_close(cursor);
+	sf_close(client);
+}
+
+START_TEST(next_after_another_call_moved_the_cursor_goes_on)
+{
+	t_daemon_init(&daemon_now, 0);
+	t_daemon_configure(&daemon_now, LAYOUT, "runway_ms = 200\n");
+	for (size_t i = 0; i < sizeof(movers) / sizeof(movers[0]); i++) {
+		t_daemon_start(&daemon_now);
+		move_and_go_on(movers[i]);
+		t_daemon_stop(&daemon_now);
+	}
+}
+END_TEST
+
 START_TEST(next_right_after_the_start_finds_a_daemon_that_publishes)
 {
 	enum {
@@ -301,6 +364,7 @@ int main(int argc, char **argv)
 		next_after_the_runway_of_a_dead_sfd_says_shutdown_in_time,
 		next_that_may_not_wait_returns_at_once_without_sfd,
 		next_with_a_stopped_sfd_times_out_and_goes_on_after,
+		next_after_another_call_moved_the_cursor_goes_on,
 		next_right_after_the_start_finds_a_daemon_that_publishes,
 	};
 	const struct t_program program = {.name = "restart",

@@ -260,6 +260,7 @@ START_TEST(next_on_a_ring_that_begins_later_borrows_nothing_before)
 	start_beating();
 	die();
 	begin_anew(&next, &(struct t_ring_setup){.first_tick = first, .ahead_ms = 100});
+	next.memory.shm.grants->open_mono_ns = t_ring_mono_ns(&next, first);
 	client = t_client_open(&next, SF_WAIT_NONE);
 	cursor = t_cursor_open(client);
 	for (uint64_t tick = T_TICK; tick < first; tick++) {

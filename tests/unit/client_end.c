@@ -19,7 +19,7 @@ static uint32_t state(void)
 
 START_TEST(next_before_the_epoch_waits_for_tick_1)
 {
-	t_ring_init(&t_stream, &(struct t_ring_setup){.first_tick = 1, .ahead_ms = 3});
+	t_ring_init(&t_stream, &(struct t_ring_setup){.first_tick = 1});
 	atomic_fetch_sub_explicit(&t_mono_ns, 5 * T_MS + 1, memory_order_relaxed);
 	ck_assert_uint_eq(t_ring_now(&t_stream), 0);
 	t_ring_turn(&t_stream);

@@ -67,6 +67,7 @@ static const struct field fields[] = {
 	FIELD(sf_shm_grants, sf_shm_v1_grants, pid),
 	FIELD(sf_shm_grants, sf_shm_v1_grants, layout),
 	FIELD(sf_shm_grants, sf_shm_v1_grants, stream),
+	FIELD(sf_shm_grants, sf_shm_v1_grants, open_mono_ns),
 	FIELD(sf_shm_grants, sf_shm_v1_grants, pad0),
 	FIELD(sf_shm_grants, sf_shm_v1_grants, beat),
 	FIELD(sf_shm_grants, sf_shm_v1_grants, horizon),

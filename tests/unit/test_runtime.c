@@ -115,15 +115,41 @@ START_TEST(runtime_open_after_another_boot_makes_it_anew)
 }
 END_TEST
 
-START_TEST(fc62_runtime_open_with_another_identity_makes_it_anew)
+START_TEST(fc62_runtime_open_with_another_layout_makes_it_anew)
 {
-	const struct sfd_identity more = t_identity("twitter", 5, 3);
 	const struct sfd_identity layout = t_identity("discord", 5, 2);
 
 	leave_record();
-	expect_anew(&more, BOOT, "another layout or other machine ids");
+	expect_anew(&layout, BOOT, "another layout");
+}
+END_TEST
+
+START_TEST(runtime_open_without_a_boot_id_trusts_no_record)
+{
+	leave_record();
+	expect_anew(&twitter, "other", "before the last boot");
 	runtime = sfd_runtime_close(runtime);
-	expect_anew(&layout, BOOT, "another layout or other machine ids");
+	t_stderr_begin();
+	ck_assert_int_eq(open_with(&twitter, ""), 0);
+	ck_assert_ptr_nonnull(strstr(t_stderr_end(), "cannot be told from this one"));
+	ck_assert_uint_eq(found.horizon, 0);
+}
+END_TEST
+
+/* The record is made anew, but the stream's IDs go on above the old horizon. */
+START_TEST(fc62_runtime_open_with_other_machine_ids_keeps_the_horizon)
+{
+	const struct sfd_identity more = t_identity("twitter", 5, 3);
+
+	leave_record();
+	t_stderr_begin();
+	ck_assert_int_eq(open_with(&more, BOOT), 0);
+	ck_assert_ptr_nonnull(strstr(t_stderr_end(), "other machine ids"));
+	ck_assert_uint_eq(found.horizon, 1000);
+	ck_assert_uint_eq(found.clock.shift, clock_left.shift);
+	ck_assert_uint_eq(runtime->identity.node_count, 3);
+	/* relaxed: nobody else has it mapped */
+	ck_assert_uint_eq(atomic_load_explicit(&runtime->horizon, memory_order_relaxed), 0);
 }
 END_TEST
 
@@ -144,7 +170,7 @@ static const struct {
 } wrong_words[] = {
 	{offsetof(struct sfd_runtime, magic), 0, "is not a whole record"},
 	{offsetof(struct sfd_runtime, version), 2, "another version of sfd"},
-	{offsetof(struct sfd_runtime, identity.node_count), 1000, "other machine ids"},
+	{offsetof(struct sfd_runtime, identity.node_count), 1000, "list of machine ids"},
 	{offsetof(struct sfd_runtime, horizon), UINT64_C(1) << 41, "outside its layout"},
 	{offsetof(struct sfd_runtime, time.copy[1].shift), 64, "malformed clock"},
 };
@@ -258,7 +284,9 @@ int main(void)
 	tcase_add_test(record, runtime_open_without_a_record_makes_a_whole_private_one);
 	tcase_add_test(record, runtime_open_of_the_same_boot_gives_horizon_and_clock);
 	tcase_add_test(record, runtime_open_after_another_boot_makes_it_anew);
-	tcase_add_test(record, fc62_runtime_open_with_another_identity_makes_it_anew);
+	tcase_add_test(record, fc62_runtime_open_with_another_layout_makes_it_anew);
+	tcase_add_test(record, runtime_open_without_a_boot_id_trusts_no_record);
+	tcase_add_test(record, fc62_runtime_open_with_other_machine_ids_keeps_the_horizon);
 	tcase_add_loop_test(record, runtime_open_of_another_size_makes_it_anew, 0, 4);
 	tcase_add_loop_test(record, runtime_open_of_a_malformed_record_makes_it_anew, 0,
 			    sizeof(wrong_words) / sizeof(wrong_words[0]));
