@@ -326,6 +326,74 @@ START_TEST(ordered_after_next_moved_over_uses_the_new_ring)
 }
 END_TEST
 
+/* The other way round: sf_next's own view of the old ring must be gone, too. */
+START_TEST(next_after_another_call_moved_over_reads_nothing_of_the_old_ring)
+{
+	const uint64_t first = T_TICK + RUNWAY + 1;
+	struct t_ring next;
+	struct sf_range range;
+	uint64_t last;
+
+	start_beating();
+	last = t_next(t_cursor); /* a range of one: used up, its beat still in the cursor */
+	die();
+	begin_anew(&next, &(struct t_ring_setup){.first_tick = first});
+	t_client_attach(t_client, &next);
+	t_ring_beat(&next, first);
+	if (_i == 0) {
+		last = t_ordered(t_cursor);
+	} else {
+		ck_assert_int_eq(sf_claim_range(t_cursor, 1, &range), 0);
+		last = range.first;
+	}
+	ck_assert_uint_eq(t_tick_of(last), first);
+	ck_assert_uint_gt(t_next(t_cursor), last);
+	t_end();
+	t_ring_deinit(&next);
+}
+END_TEST
+
+/* The wall stepped forward between two daemons: the old ring's clients go by the old page. */
+START_TEST(next_on_a_ring_that_is_not_open_yet_waits_whatever_its_page_shows)
+{
+	const uint64_t first = T_TICK + 1000;
+	struct t_ring next;
+
+	start_beating();
+	die();
+	begin_anew(&next, &(struct t_ring_setup){.first_tick = first});
+	next.memory.shm.grants->open_mono_ns = t_ring_mono_ns(&t_stream, T_TICK + RUNWAY + 1);
+	t_ring_go(&next, first + 5);
+	atomic_store_explicit(&t_mono_ns, t_ring_mono_ns(&t_stream, T_TICK + RUNWAY),
+			      memory_order_relaxed);
+	next.memory.shm.grants->time.copy[0].base_unix_ns += 2000 * T_MS;
+	next.memory.shm.grants->time.copy[1].base_unix_ns += 2000 * T_MS;
+	t_client_attach(t_client, &next);
+	sf_cursor_close(t_cursor);
+	t_cursor = t_cursor_open(t_client);
+	ck_assert_int_eq(sf_cursor_set_wait(t_cursor, SF_WAIT_NONE, 1), 0);
+	ck_assert_uint_eq(t_next_until(t_cursor, -EAGAIN, NULL), 0);
+	t_end();
+	t_ring_deinit(&next);
+}
+END_TEST
+
+START_TEST(adopt_of_another_layout_is_refused)
+{
+	struct t_ring next;
+
+	start_beating();
+	die();
+	begin_anew(&next,
+		   &(struct t_ring_setup){.layout = "coola", .first_tick = T_TICK + RUNWAY + 1});
+	ck_assert_int_eq(sf_client_adopt(t_client, next.memory.grants_fd, next.memory.claims_fd, 0),
+			 -EPROTO);
+	ck_assert_uint_eq(t_tick_of(t_next(t_cursor)), T_TICK);
+	t_end();
+	t_ring_deinit(&next);
+}
+END_TEST
+
 START_TEST(adopt_of_the_same_ring_again_changes_nothing)
 {
 	uint64_t last;
@@ -362,6 +430,10 @@ void t_add_client_daemon(Suite *suite)
 	tcase_add_test(heir, next_on_a_ring_that_begins_later_borrows_nothing_before);
 	tcase_add_test(heir, ordered_moves_over_and_keeps_nothing_of_the_old_ring);
 	tcase_add_test(heir, ordered_after_next_moved_over_uses_the_new_ring);
+	tcase_add_loop_test(heir, next_after_another_call_moved_over_reads_nothing_of_the_old_ring,
+			    0, 2);
+	tcase_add_test(heir, next_on_a_ring_that_is_not_open_yet_waits_whatever_its_page_shows);
+	tcase_add_test(heir, adopt_of_another_layout_is_refused);
 	tcase_add_test(heir, adopt_of_the_same_ring_again_changes_nothing);
 	suite_add_tcase(suite, heir);
 }
