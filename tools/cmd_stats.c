@@ -18,10 +18,10 @@ static const char help[] =
 	"\n"
 	"Shows the daemon and its streams: all of them, or the one that --stream names.\n"
 	"\n"
-	"  --watch SECONDS   again every 1 to 86400 seconds, until interrupted\n"
-	"  --clients         list the attached clients too\n" //
+	"  --watch SECONDS   again every 1 to 86400 seconds, until interrupted\n" //
 	SFCTL_GLOBAL_HELP "\n"
-	"With --json, \"counters\" holds these, as integers:\n"
+	"The text lists at most 16 clients of a stream; --json lists all of them, as\n"
+	"\"attached_clients\", and has these integers in \"counters\":\n"
 	"\n"
 #define SF_COUNTER(name, kind, unit, help) "  " #name " (" unit ")\n      " help "\n"
 #include "shm/counters.def"
@@ -29,33 +29,28 @@ static const char help[] =
 	"\n"
 	"Examples:\n"
 	"  sfctl stats\n"
-	"  sfctl stats --clients --stream orders\n"
+	"  sfctl stats --stream orders\n"
 	"  sfctl stats --json | jq '.streams[].counters.rate_1s'\n"
 	"  sfctl stats --watch 2\n";
 
 struct request {
 	uint64_t watch_seconds; /* 0: once */
-	bool with_clients;
 };
 
 static int options_read(struct sfctl *sfctl, int argc, char **argv, struct request *request)
 {
 	enum {
-		OPT_WATCH = 1,
-		OPT_CLIENTS
+		OPT_WATCH = 1
 	};
 	static const struct option options[] = {
 		{"watch", required_argument, NULL, OPT_WATCH},
-		{"clients", no_argument, NULL, OPT_CLIENTS},
 		SFCTL_GLOBAL_OPTIONS,
 	};
 	int status = SFCTL_GO_ON;
 	int option;
 
 	while (status == SFCTL_GO_ON && (option = sfctl_getopt(argc, argv, ":h", options)) != -1) {
-		if (option == OPT_CLIENTS)
-			request->with_clients = true;
-		else if (option != OPT_WATCH)
+		if (option != OPT_WATCH)
 			status = sfctl_option(sfctl, option, argv, help);
 		else if (sfctl_number_parse_range(optarg, 1, WATCH_MAX, &request->watch_seconds) <
 			 0)
@@ -75,13 +70,13 @@ static int show_once(const struct sfctl *sfctl, int fd, const struct request *re
 	struct sf_why why;
 	int status = SFCTL_OK;
 
-	if (sfctl_stats_init(&stats, fd, sfctl->stream, request->with_clients, &why) < 0)
+	if (sfctl_stats_init(&stats, fd, sfctl->stream, &why) < 0)
 		return sfctl_fail(sfctl, "%s", why.text);
 	if (sfctl->json)
-		status = sfctl_json_print(sfctl, sfctl_stats_json(&stats, request->with_clients),
+		status = sfctl_json_print(sfctl, sfctl_stats_json(&stats),
 					  request->watch_seconds ? JSON_COMPACT : JSON_INDENT(2));
 	else
-		sfctl_stats_print(&stats, request->with_clients);
+		sfctl_stats_print(&stats);
 	sfctl_stats_deinit(&stats);
 	return status;
 }

@@ -75,8 +75,7 @@ static int clients_init(struct sfctl_stream_stats *stream, int fd, struct sf_why
 	return error;
 }
 
-static int stream_add(struct sfctl_stats *stats, int fd, const char *name, bool with_clients,
-		      struct sf_why *why)
+static int stream_add(struct sfctl_stats *stats, int fd, const char *name, struct sf_why *why)
 {
 	struct sfctl_stream_stats *stream = reallocarray(
 		stats->stream, (size_t)stats->stream_count + 1, sizeof(*stats->stream));
@@ -91,17 +90,16 @@ static int stream_add(struct sfctl_stats *stats, int fd, const char *name, bool 
 	if (error < 0)
 		return error;
 	stats->stream_count++;
-	return with_clients ? clients_init(stream, fd, why) : 0;
+	return clients_init(stream, fd, why);
 }
 
-int sfctl_stats_init(struct sfctl_stats *stats, int fd, const char *stream, bool with_clients,
-		     struct sf_why *why)
+int sfctl_stats_init(struct sfctl_stats *stats, int fd, const char *stream, struct sf_why *why)
 {
 	int error;
 
 	*stats = (struct sfctl_stats){0};
 	do
-		error = stream_add(stats, fd, stream, with_clients, why);
+		error = stream_add(stats, fd, stream, why);
 	while (error == 0 && !stream && stats->stream_count < stats->stream[0].stats.stream_count);
 	if (error < 0)
 		sfctl_stats_deinit(stats);
@@ -187,7 +185,7 @@ static json_t *layout_json(const struct sf_layout *layout)
 			 "end", end);
 }
 
-static json_t *stream_json(const struct sfctl_stream_stats *stream, bool with_clients)
+static json_t *stream_json(const struct sfctl_stream_stats *stream)
 {
 	const struct sf_control_stats *stats = &stream->stats;
 	uint64_t out = sfctl_counter(stats, SF_COUNTER_ids_claimed) -
@@ -199,23 +197,21 @@ static json_t *stream_json(const struct sfctl_stream_stats *stream, bool with_cl
 				   (json_int_t)stats->runway_ticks, "ids_handed_out",
 				   (json_int_t)out, "counters", counters_json(stats));
 
-	if (with_clients &&
-	    json_object_set_new(object, "attached_clients", clients_json(stream)) < 0) {
+	if (json_object_set_new(object, "attached_clients", clients_json(stream)) < 0) {
 		json_decref(object);
 		return NULL;
 	}
 	return object;
 }
 
-json_t *sfctl_stats_json(const struct sfctl_stats *stats, bool with_clients)
+json_t *sfctl_stats_json(const struct sfctl_stats *stats)
 {
 	const struct sf_control_stats *first = &stats->stream[0].stats;
 	json_t *streams = json_array();
 	json_t *object;
 
 	for (uint32_t i = 0; i < stats->stream_count; i++) {
-		if (json_array_append_new(streams, stream_json(&stats->stream[i], with_clients)) <
-		    0) {
+		if (json_array_append_new(streams, stream_json(&stats->stream[i])) < 0) {
 			json_decref(streams);
 			return NULL;
 		}

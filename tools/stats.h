@@ -25,12 +25,10 @@ struct sfctl_stats {
 };
 
 /**
- * Asks for the stream of --stream, or for all.
- * @param with_clients ask for the attached clients too
+ * Asks for the stream of --stream, or for all, and for their attached clients.
  * @return 0 or a negative errno with the reason in `why`
  */
-int sfctl_stats_init(struct sfctl_stats *stats, int fd, const char *stream, bool with_clients,
-		     struct sf_why *why);
+int sfctl_stats_init(struct sfctl_stats *stats, int fd, const char *stream, struct sf_why *why);
 void sfctl_stats_deinit(struct sfctl_stats *stats);
 
 /** Counter of the list in shm/counters.def. */
@@ -45,10 +43,10 @@ const char *sfctl_state_word(uint32_t state);
 /** Makes a process's name, which it chose itself, fit to be shown: printable ASCII. */
 void sfctl_command_clean(char *command);
 
-/** Prints on stdout, less than 80 columns wide. */
-void sfctl_stats_print(const struct sfctl_stats *stats, bool with_clients);
+/** Prints on stdout, less than 80 columns wide; of many clients only the first. */
+void sfctl_stats_print(const struct sfctl_stats *stats);
 
 /** The same as an object, every counter under its name; NULL when memory is out. */
-json_t *sfctl_stats_json(const struct sfctl_stats *stats, bool with_clients);
+json_t *sfctl_stats_json(const struct sfctl_stats *stats);
 
 #endif

@@ -13,6 +13,8 @@
 #include <time.h>
 
 #define DAY_MS INT64_C(86400000)
+/* So that a crowd does not push the rest off the screen. */
+#define CLIENTS_SHOWN 16
 #define LABEL "  %-13s"
 
 /** A number with its digits in groups of three; holds any. */
@@ -230,7 +232,17 @@ static void client_print(const struct sf_control_client *client)
 	       found ? found->pw_name : "?", since, client->command);
 }
 
-void sfctl_stats_print(const struct sfctl_stats *stats, bool with_clients)
+static void clients_print(const struct sfctl_stream_stats *stream)
+{
+	if (stream->client_count > 0)
+		printf("  %10s %10s %-12s %-24s %s\n", "pid", "uid", "user", "since", "command");
+	for (uint32_t i = 0; i < stream->client_count && i < CLIENTS_SHOWN; i++)
+		client_print(&stream->client[i]);
+	if (stream->client_count > CLIENTS_SHOWN)
+		printf("  ... and %u more: see --json\n", stream->client_count - CLIENTS_SHOWN);
+}
+
+void sfctl_stats_print(const struct sfctl_stats *stats)
 {
 	head_print(stats);
 	for (uint32_t i = 0; i < stats->stream_count; i++) {
@@ -243,10 +255,6 @@ void sfctl_stats_print(const struct sfctl_stats *stats, bool with_clients)
 		ids_print(&stream->stats);
 		ring_print(&stream->stats);
 		clock_print(&stream->stats);
-		if (with_clients && stream->client_count > 0)
-			printf("  %10s %10s %-12s %-24s %s\n", "pid", "uid", "user", "since",
-			       "command");
-		for (uint32_t j = 0; j < stream->client_count; j++)
-			client_print(&stream->client[j]);
+		clients_print(stream);
 	}
 }

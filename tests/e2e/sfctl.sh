@@ -90,7 +90,18 @@ expect 2 encode_refuses_time_text '' -- encode --layout twitter --time yesterday
 expect 0 stats_text 'stream default' -- stats
 expect 0 stats_json '' -- stats --json
 holds stats_json_counts_exactly jq -e '.streams[0].counters.ids_claimed >= 12 and .version' "$work/out"
-expect 0 stats_lists_clients '' -- stats --clients --json
+"$SFCTL_BIN" next -n 1000000000 >/dev/null 2>&1 &
+taker=$!
+for _ in $(seq 100); do
+	expect 0 stats_json '' -- stats --json
+	jq -e '.streams[0].counters.clients == 1' "$work/out" >/dev/null && break
+	sleep 0.05
+done
+holds stats_lists_clients jq -e --argjson pid $taker '.streams[0].attached_clients[0]
+	| .pid == $pid and .command == "sfctl" and .uid == (env.EUID // "0" | tonumber) and .since' \
+	"$work/out"
+expect 0 stats_text_lists_clients $taker -- stats
+kill $taker
 expect 1 stats_of_another_stream other -- stats --stream other
 expect 2 stats_refuses_watch '' -- stats --watch never
 
