@@ -207,14 +207,17 @@ int sf_client_adopt(struct sf_client *client, int grants_fd, int claims_fd, int6
 		return -EPROTO;
 	}
 	attachment->refs = 1;
+	attachment->retained = 1;
 	attachment->mono_offset_ns = offset_ns;
 	attachment->older = replaced;
 	if (!replaced)
 		client->layout = attachment->ring.grants->layout;
 	/* N1, pairs with N2 in sf_attachment_get() */
 	atomic_store_explicit(&client->newest, attachment, memory_order_release);
+	/* N3, pairs with N4. The replaced ring stays mapped: cursors go from ring to ring, each of
+	 * which has ticks that the next one has not. */
 	if (replaced)
-		sf_attachment_put(replaced);
+		atomic_store_explicit(&replaced->newer, attachment, memory_order_release);
 	return 0;
 }
 

@@ -163,6 +163,7 @@ static void attachments_free(struct sf_attachment *attachment)
 	while (attachment) {
 		struct sf_attachment *older = attachment->older;
 
+		sf_attachment_release(attachment);
 		free(attachment);
 		attachment = older;
 	}
@@ -177,8 +178,6 @@ void sf_client_unref(struct sf_client *client)
 		return;
 	/* relaxed: no other holder is left */
 	newest = atomic_load_explicit(&client->newest, memory_order_relaxed);
-	if (newest)
-		sf_attachment_put(newest);
 	attachments_free(newest);
 	if (client->fd >= 0)
 		(void)close(client->fd);
@@ -190,23 +189,32 @@ void sf_client_unref(struct sf_client *client)
 	free(client);
 }
 
+/** @return whether the ring is still mapped, and now held */
+bool sf_attachment_try_hold(struct sf_attachment *attachment)
+{
+	/* relaxed: a guess for the compare-and-swap */
+	uint32_t refs = atomic_load_explicit(&attachment->refs, memory_order_relaxed);
+
+	while (refs != 0) {
+		/* Acquire: the mapping is used after. Relaxed on failure: only compared. */
+		if (atomic_compare_exchange_weak_explicit(&attachment->refs, &refs, refs + 1,
+							  memory_order_acquire,
+							  memory_order_relaxed))
+			return true;
+	}
+	return false;
+}
+
 struct sf_attachment *sf_attachment_get(struct sf_client *client)
 {
 	for (;;) {
 		/* N2, pairs with N1 */
 		struct sf_attachment *attachment =
 			atomic_load_explicit(&client->newest, memory_order_acquire);
-		/* relaxed: a guess for the compare-and-swap */
-		uint32_t refs = atomic_load_explicit(&attachment->refs, memory_order_relaxed);
 
-		/* 0: replaced between the two loads and unmapped; the next load sees its heir */
-		while (refs != 0) {
-			/* Acquire: the mapping is used after. Relaxed on failure: only compared. */
-			if (atomic_compare_exchange_weak_explicit(&attachment->refs, &refs,
-								  refs + 1, memory_order_acquire,
-								  memory_order_relaxed))
-				return attachment;
-		}
+		/* Not held: replaced between the two and over; the next load sees its heir. */
+		if (sf_attachment_try_hold(attachment))
+			return attachment;
 	}
 }
 
@@ -222,6 +230,14 @@ void sf_attachment_put(struct sf_attachment *attachment)
 	if (atomic_fetch_sub_explicit(&attachment->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	sf_attachment_unmap(attachment);
+}
+
+/** The ring's runway is over: the client holds it no longer. */
+void sf_attachment_release(struct sf_attachment *attachment)
+{
+	/* relaxed: the put orders what matters */
+	if (atomic_exchange_explicit(&attachment->retained, 0, memory_order_relaxed))
+		sf_attachment_put(attachment);
 }
 
 /** Waits for the daemon's answer. */

@@ -30,9 +30,14 @@
 /** A mapped ring. Lives as long as its client; its mapping only while somebody holds it. */
 struct sf_attachment {
 	struct sf_shm_ring ring;
-	/* holders: the client while this is its newest, and every cursor on it. 0 = unmapped.
-	 * Taken by compare-and-swap from non-zero only, so that a holder never revives it. */
+	/* holders: the client until the ring's runway is over, and every cursor on it. 0 =
+	 * unmapped. Taken by compare-and-swap from non-zero only, so that a holder never revives
+	 * it. */
 	_Atomic uint32_t refs;
+	/* 1 while the client is a holder | exchanged, so that it lets go once */
+	_Atomic uint32_t retained;
+	/* the ring that took over | release N3 in sf_client_adopt(), acquire N4 in move_over() */
+	_Atomic(struct sf_attachment *) newer;
 	uint64_t grants_bytes;
 	uint64_t claims_bytes;
 	int64_t mono_offset_ns; /* the daemon's monotonic clock less ours (time namespaces) */
@@ -125,6 +130,8 @@ int sf_client_new(const struct sf_options *options, struct sf_client **ret_clien
 void sf_client_unref(struct sf_client *client);
 struct sf_attachment *sf_attachment_get(struct sf_client *client);
 void sf_attachment_put(struct sf_attachment *attachment);
+bool sf_attachment_try_hold(struct sf_attachment *attachment);
+void sf_attachment_release(struct sf_attachment *attachment);
 void sf_attachment_unmap(struct sf_attachment *attachment);
 
 /* attach.c */

@@ -116,19 +116,28 @@ static void pack_range(const struct sf_shm_ring *ring, struct sf_take *take)
 	take->step = sf_shm_step(ring->grants);
 }
 
-/** Moves the cursor to a newer ring, if there is one. */
+/** The ring after the cursor's that is still mapped, held; NULL if there is none. */
+static struct sf_attachment *next_ring(struct sf_attachment *attachment)
+{
+	do /* N4, pairs with N3 */
+		attachment = atomic_load_explicit(&attachment->newer, memory_order_acquire);
+	while (attachment && !sf_attachment_try_hold(attachment));
+	return attachment;
+}
+
+/** The runway of the cursor's ring is over: moves it to the ring after, if there is one. */
 static bool move_over(struct sf_cursor_private *cursor)
 {
-	struct sf_attachment *newest = sf_attachment_get(cursor->client);
+	struct sf_attachment *old = cursor->attachment;
+	struct sf_attachment *next = next_ring(old);
 
-	if (newest == cursor->attachment) {
-		sf_attachment_put(newest);
+	if (!next)
 		return false;
-	}
 	sf_cursor_leave(cursor);
-	sf_attachment_put(cursor->attachment);
-	cursor->attachment = newest;
+	cursor->attachment = next;
 	cursor->ordered.budget = 0;
+	sf_attachment_release(old);
+	sf_attachment_put(old);
 	return true;
 }
 

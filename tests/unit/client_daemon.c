@@ -249,6 +249,37 @@ START_TEST(next_moves_over_when_its_own_runway_ends)
 }
 END_TEST
 
+/* Killed twice inside one runway: the ring in between has ticks that the newest has not. */
+START_TEST(fc61_next_goes_from_ring_to_ring_and_skips_none)
+{
+	const uint64_t first = T_TICK + RUNWAY + 1;
+	struct t_ring second;
+	struct t_ring third;
+	uint64_t last = 0;
+
+	start_beating();
+	die();
+	begin_anew(&second, &(struct t_ring_setup){.first_tick = first});
+	t_ring_go(&second, T_TICK + 4); /* publishes four ticks beyond the first ring's horizon */
+	begin_anew(&third, &(struct t_ring_setup){.first_tick = first + 4});
+	t_client_attach(t_client, &second);
+	t_client_attach(t_client, &third);
+	for (uint64_t tick = T_TICK; tick < first + 12; tick++) {
+		uint64_t id;
+
+		t_ring_go(&third, tick);
+		id = t_next(t_cursor);
+		ck_assert_uint_eq(t_tick_of(id), tick);
+		ck_assert_uint_gt(id, last);
+		last = id;
+	}
+	ck_assert_uint_eq(sfd_engine_claimed(&second.engine), 4);
+	t_end();
+	t_ring_deinit(&second);
+	t_ring_deinit(&third);
+}
+END_TEST
+
 /* Who comes new to the heir must not borrow into it while the old ring is in use. */
 START_TEST(next_on_a_ring_that_begins_later_borrows_nothing_before)
 {
@@ -427,6 +458,7 @@ void t_add_client_daemon(Suite *suite)
 	tcase_add_test(moods, next_after_a_clean_stop_uses_what_was_kept_then_says_so);
 	suite_add_tcase(suite, moods);
 	tcase_add_test(heir, next_moves_over_when_its_own_runway_ends);
+	tcase_add_test(heir, fc61_next_goes_from_ring_to_ring_and_skips_none);
 	tcase_add_test(heir, next_on_a_ring_that_begins_later_borrows_nothing_before);
 	tcase_add_test(heir, ordered_moves_over_and_keeps_nothing_of_the_old_ring);
 	tcase_add_test(heir, ordered_after_next_moved_over_uses_the_new_ring);
