@@ -79,7 +79,7 @@ struct sf_client {
 
 /** What sf_next_ordered() may reuse while the beat stands still: one tick, ready to claim from. */
 struct sf_ordered {
-	uint32_t budget; /* calls until the clock is looked at again; 0 = nothing to reuse */
+	uint32_t ready; /* the rest is valid */
 	uint32_t capacity;
 	uint64_t beat;
 	uint64_t tick;

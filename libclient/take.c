@@ -135,7 +135,7 @@ static bool move_over(struct sf_cursor_private *cursor)
 		return false;
 	sf_cursor_leave(cursor);
 	cursor->attachment = next;
-	cursor->ordered.budget = 0;
+	cursor->ordered.ready = 0;
 	sf_attachment_release(old);
 	sf_attachment_put(old);
 	return true;
