@@ -75,3 +75,14 @@ const char *sfd_fsys_show(char buffer[SFD_FSYS_SHOWN_BYTES], const char *dir, co
 	(void)snprintf(buffer, SFD_FSYS_SHOWN_BYTES, "%s/%s", dir, name);
 	return buffer;
 }
+
+void sfd_fsys_boot_id(char *text, size_t size)
+{
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? 0 : read(fd, text, size - 1);
+
+	if (fd >= 0)
+		(void)close(fd);
+	text[length > 0 ? length : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+}

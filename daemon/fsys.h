@@ -9,6 +9,7 @@
 
 #include "shm/sflayout.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 /** Room for a path in a sentence; a longer one is cut, as the sentence would be. */
@@ -24,6 +25,9 @@ int sfd_fsys_refuse(struct sf_why *why, int error, const char *path, const char 
 
 /** Gives a file blocks for its first `bytes` bytes, and at least that size. @return 0 or -errno */
 int sfd_fsys_reserve(int fd, uint32_t bytes);
+
+/** Text of this boot's id, cut to fit; empty when the kernel does not tell. */
+void sfd_fsys_boot_id(char *text, size_t size);
 
 /** Writes "DIR/NAME", cut if need be. Returns `buffer`. */
 const char *sfd_fsys_show(char buffer[SFD_FSYS_SHOWN_BYTES], const char *dir, const char *name);

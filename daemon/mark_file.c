@@ -212,19 +212,6 @@ static int set_aside(const struct directory *dir, struct sf_why *why)
 	return 0;
 }
 
-static void read_boot_id(char *text, size_t size)
-{
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	ssize_t length;
-
-	if (fd < 0)
-		return;
-	length = read(fd, text, size - 1);
-	(void)close(fd);
-	text[length > 0 ? length : 0] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-}
-
 /* Everything that stays the same in all records of this opening. */
 static void init_record(struct sfd_mark_record *record, const struct directory *dir)
 {
@@ -235,7 +222,7 @@ static void init_record(struct sfd_mark_record *record, const struct directory *
 	};
 	memcpy(record->stream, dir->stream, strlen(dir->stream));
 	memcpy(record->node, dir->identity->node, record->node_count * sizeof(uint32_t));
-	read_boot_id(record->boot_id, sizeof(record->boot_id));
+	sfd_fsys_boot_id(record->boot_id, sizeof(record->boot_id));
 }
 
 static void complete(struct sfd_mark_record *record, uint64_t sequence, uint64_t tick)

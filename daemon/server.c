@@ -9,12 +9,12 @@
 
 #include "daemon/beat.h"
 #include "daemon/control.h"
+#include "daemon/fsys.h"
 #include "daemon/lock.h"
 #include "daemon/log.h"
 #include "daemon/marks.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,21 +81,6 @@ static int lock_all(struct sfd_server *server)
 	return error < 0 ? complain(error, &why, "machine ids") : 0;
 }
 
-static void read_boot_id(char *boot_id, size_t size)
-{
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	ssize_t length = fd < 0 ? 0 : read(fd, boot_id, size - 1);
-
-	if (fd >= 0)
-		(void)close(fd);
-	boot_id[length > 0 ? length : 0] = '\0';
-	boot_id[strcspn(boot_id, "\n")] = '\0';
-	if (!boot_id[0])
-		sfd_log(SFD_LOG_WARNING,
-			"/proc/sys/kernel/random/boot_id cannot be read: a restart "
-			"counts as a reboot, and starts above the durable mark");
-}
-
 static void log_stream(const struct sfd_stream *stream)
 {
 	const struct sfd_stream_config *config = stream->config;
@@ -114,7 +99,11 @@ static int open_streams(struct sfd_server *server)
 	char boot_id[40];
 	struct sf_why why = {0};
 
-	read_boot_id(boot_id, sizeof(boot_id));
+	sfd_fsys_boot_id(boot_id, sizeof(boot_id));
+	if (!boot_id[0])
+		sfd_log(SFD_LOG_WARNING,
+			"/proc/sys/kernel/random/boot_id cannot be read: a restart "
+			"counts as a reboot, and starts above the durable mark");
 	server->stream = calloc(config->stream_count, sizeof(*server->stream));
 	if (!server->stream)
 		return complain(-ENOMEM, &why, "streams");
