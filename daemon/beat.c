@@ -166,11 +166,6 @@ void sfd_beat_stop(struct sfd_beat *beat)
 	(void)pthread_join(beat->thread, NULL);
 }
 
-uint64_t sfd_beat_last_tick(const struct sfd_beat *beat, size_t stream)
-{
-	return beat->last_tick[stream];
-}
-
 void sfd_beat_deinit(struct sfd_beat *beat)
 {
 	if (beat->last_tick)

@@ -25,7 +25,7 @@ struct sfd_beat {
 	_Atomic uint32_t kick;
 	/* relaxed: read after kick was seen to change */
 	_Atomic uint32_t stop;
-	/* results of the clean stop, one a stream: the last tick used */
+	/* results of sfd_beat_stop(), one a stream: the last tick used */
 	uint64_t *last_tick;
 };
 
@@ -37,8 +37,6 @@ int sfd_beat_start(struct sfd_beat *beat, struct sfd_stream *stream, size_t stre
 void sfd_beat_kick(struct sfd_beat *beat);
 /** Clean stop: gives back the unused runway of every stream, and joins. */
 void sfd_beat_stop(struct sfd_beat *beat);
-/** Last tick of a stream, after sfd_beat_stop(). */
-uint64_t sfd_beat_last_tick(const struct sfd_beat *beat, size_t stream);
 /** Frees what start made, after sfd_beat_stop(). */
 void sfd_beat_deinit(struct sfd_beat *beat);
 
