@@ -45,20 +45,67 @@ struct sfd_now sfd_clock_now(void)
 	return best;
 }
 
-static void rebase(struct sfd_clock *clock, int64_t mono_ns, int64_t unix_ns, uint32_t shift)
+static void run(struct sfd_clock *clock, int64_t mono_ns, int64_t unix_ns, uint32_t shift)
 {
 	clock->page = (struct sf_shm_clock){
 		.base_mono_ns = mono_ns, .base_unix_ns = unix_ns, .shift = shift};
 }
 
-void sfd_clock_init(struct sfd_clock *clock, struct sfd_now now, int64_t not_before_ns)
+/** Time is `unix_ns` and ahead of the wall by `lead_ns`: what the policy in force makes of it. */
+static void fall_behind(struct sfd_clock *clock, int64_t mono_ns, int64_t unix_ns, int64_t lead_ns)
+{
+	static const enum sf_shm_behind behind[] = {
+		[SFD_CLOCK_WAIT] = SF_SHM_BEHIND_WAIT,
+		[SFD_CLOCK_REFUSE] = SF_SHM_BEHIND_REFUSE,
+		[SFD_CLOCK_AHEAD] = SF_SHM_BEHIND_BORROW,
+	};
+
+	if (clock->lead_ns == 0) {
+		clock->free_mono_ns = mono_ns;
+		clock->free_unix_ns = unix_ns;
+	}
+	clock->lead_ns = lead_ns;
+	if (clock->in_force == SFD_CLOCK_SLEW) {
+		run(clock, mono_ns, unix_ns, SHIFT_HALF_SPEED);
+		return;
+	}
+	/* A base that lies ahead: time stands still until then, and goes on by itself. */
+	clock->page = (struct sf_shm_clock){.base_mono_ns = mono_ns + lead_ns,
+					    .base_unix_ns = unix_ns,
+					    .shift = SHIFT_FULL_SPEED,
+					    .behind = behind[clock->in_force]};
+}
+
+/** The wall is there. */
+static void catch_up(struct sfd_clock *clock, int64_t mono_ns, int64_t unix_ns)
 {
 	clock->lead_ns = 0;
-	rebase(clock, now.mono_ns, now.wall_ns, SHIFT_FULL_SPEED);
-	if (not_before_ns > now.wall_ns + TOLERANCE_NS) {
-		clock->lead_ns = not_before_ns - now.wall_ns;
-		rebase(clock, now.mono_ns, not_before_ns, SHIFT_HALF_SPEED);
-	}
+	clock->slack_ns = 0;
+	clock->in_force = clock->policy;
+	run(clock, mono_ns, unix_ns, SHIFT_FULL_SPEED);
+}
+
+/** What the lead should be by now, if the wall has not stepped since the last update. */
+static int64_t expected_lead(const struct sfd_clock *clock, int64_t mono_ns)
+{
+	int64_t left = clock->page.base_mono_ns - mono_ns;
+
+	if (clock->in_force == SFD_CLOCK_SLEW)
+		return clock->lead_ns;
+	return left > 0 ? left : 0;
+}
+
+void sfd_clock_init(struct sfd_clock *clock, enum sfd_clock_policy policy, struct sfd_now now,
+		    const struct sfd_clock_start *start)
+{
+	*clock = (struct sfd_clock){.policy = policy, .in_force = policy};
+	run(clock, now.mono_ns, now.wall_ns, SHIFT_FULL_SPEED);
+	if (start->not_before_ns <= now.wall_ns + TOLERANCE_NS)
+		return;
+	if (!start->went_back)
+		clock->in_force = SFD_CLOCK_SLEW;
+	clock->slack_ns = now.error_ns;
+	fall_behind(clock, now.mono_ns, start->not_before_ns, start->not_before_ns - now.wall_ns);
 }
 
 enum sfd_clock_event sfd_clock_update(struct sfd_clock *clock, struct sfd_now now)
@@ -66,25 +113,47 @@ enum sfd_clock_event sfd_clock_update(struct sfd_clock *clock, struct sfd_now no
 	int64_t shown = sf_shm_clock_unix_ns(&clock->page, now.mono_ns);
 	int64_t lead = shown - now.wall_ns;
 	int64_t old_lead = clock->lead_ns;
-	int64_t tolerance = TOLERANCE_NS + now.error_ns;
+	int64_t expected = expected_lead(clock, now.mono_ns);
+	int64_t tolerance = TOLERANCE_NS + now.error_ns + clock->slack_ns;
+	bool is_slewing = clock->in_force == SFD_CLOCK_SLEW && old_lead > 0;
 
 	if (lead < -tolerance) {
-		clock->lead_ns = 0;
-		rebase(clock, now.mono_ns, now.wall_ns, SHIFT_FULL_SPEED);
+		catch_up(clock, now.mono_ns, now.wall_ns);
 		/* Slewing overshoots by what passes between two updates: that is no step. */
-		return old_lead > 0 && -lead < old_lead ? SFD_CLOCK_CAUGHT_UP : SFD_CLOCK_FORWARD;
+		return is_slewing && -lead < old_lead ? SFD_CLOCK_CAUGHT_UP : SFD_CLOCK_FORWARD;
 	}
 	if (lead <= tolerance) {
 		if (old_lead == 0)
 			return SFD_CLOCK_STEADY;
-		clock->lead_ns = 0;
-		rebase(clock, now.mono_ns, shown, SHIFT_FULL_SPEED);
+		catch_up(clock, now.mono_ns, shown);
 		return SFD_CLOCK_CAUGHT_UP;
 	}
-	clock->lead_ns = lead;
-	if (old_lead == 0 || lead > old_lead + tolerance) {
-		rebase(clock, now.mono_ns, shown, SHIFT_HALF_SPEED);
+	if (old_lead == 0 || lead > expected + tolerance) {
+		clock->in_force = clock->policy;
+		clock->slack_ns = now.error_ns;
+		fall_behind(clock, now.mono_ns, shown, lead);
 		return SFD_CLOCK_BACK;
 	}
+	/* Not all the way, but forward: standing still ends earlier. */
+	if (!is_slewing && lead < expected - tolerance) {
+		fall_behind(clock, now.mono_ns, shown, lead);
+		return SFD_CLOCK_FORWARD;
+	}
+	clock->lead_ns = lead;
 	return SFD_CLOCK_STEADY;
+}
+
+int64_t sfd_clock_free_ns(const struct sfd_clock *clock, int64_t mono_ns)
+{
+	return clock->free_unix_ns + (mono_ns - clock->free_mono_ns);
+}
+
+bool sfd_clock_borrow(struct sfd_clock *clock, struct sfd_now now, int64_t borrowed_unix_ns)
+{
+	int64_t more = borrowed_unix_ns - clock->page.base_unix_ns;
+
+	if (sf_shm_clock_behind(&clock->page, now.mono_ns) != SF_SHM_BEHIND_BORROW || more <= 0)
+		return false;
+	fall_behind(clock, now.mono_ns, borrowed_unix_ns, clock->lead_ns + more);
+	return true;
 }

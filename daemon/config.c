@@ -40,11 +40,13 @@ static void draft_daemon_flags(struct sfd_draft *draft, const struct sfd_flags *
 static void draft_flags_stream(struct sfd_draft *draft, const struct sfd_flags *flags)
 {
 	struct sfd_draft_section *section = &draft->stream[draft->stream_count++];
+	bool is_other_format = flags->format != NULL && strcmp(flags->format, "snowflake") != 0;
 
 	memcpy(section->name, FLAGS_STREAM, sizeof(FLAGS_STREAM));
 	section->place.flag = "--machine-id";
+	set_flag(draft, &section->value[SFD_STREAM_FORMAT], "--format", flags->format);
 	set_flag(draft, &section->value[SFD_STREAM_LAYOUT], "--layout",
-		 flags->layout != NULL ? flags->layout : FLAGS_LAYOUT);
+		 flags->layout != NULL || is_other_format ? flags->layout : FLAGS_LAYOUT);
 	set_flag(draft, &section->value[SFD_STREAM_MACHINE_ID], "--machine-id", flags->machine_id);
 }
 
@@ -62,12 +64,13 @@ static void draft_file(struct sfd_draft *draft, const struct sfd_flags *flags, c
 		       size_t size)
 {
 	refuse_stream_flag(draft, "--machine-id", flags->machine_id);
+	refuse_stream_flag(draft, "--format", flags->format);
 	refuse_stream_flag(draft, "--layout", flags->layout);
 	sfd_draft_parse(draft, text, size);
 	if (!draft->stream_seen)
 		sfd_draft_report(draft, SFD_LOG_ERROR, &whole_file,
 				 "there is no stream: add a section [stream NAME] with layout and "
-				 "machine_id");
+				 "machine_id, or with format");
 }
 
 /* ---- out of the draft ---- */

@@ -8,6 +8,7 @@
 #define SFD_CONFIG_H
 
 #include "daemon/access.h"
+#include "daemon/clock.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
 #include "shm/abi.h"
@@ -27,11 +28,13 @@ struct sfd_stream_config {
 	char name[SF_SHM_STREAM_NAME_MAX]; /* [A-Za-z0-9_.-]+, no leading dot */
 	struct sf_layout layout;
 	uint32_t node[SF_NODES_MAX]; /* machine ids, ascending, distinct, each fits the layout */
-	uint32_t node_count;         /* at least 1 */
+	uint32_t node_count;         /* at least 1; 0 for the wide formats */
 	uint32_t ahead_ms;           /* default 0 */
 	uint32_t runway_ms;          /* default SFD_RUNWAY_MS_DEFAULT */
 	bool sequence_spread;        /* sequence_start = spread */
-	struct sfd_access access;    /* allow = ... */
+	uint64_t machine;            /* format hound: machine id of 48 bits */
+	enum sfd_clock_policy clock_backward;
+	struct sfd_access access; /* allow = ... */
 };
 
 struct sfd_config {
@@ -49,6 +52,7 @@ struct sfd_flags {
 	const char *runtime_dir;
 	const char *state_dir;
 	const char *machine_id;
+	const char *format;
 	const char *layout;
 	const char *log_level;
 	bool check_config;
@@ -56,10 +60,11 @@ struct sfd_flags {
 
 /**
  * Builds the configuration from the flags and the file they name. Flags for the directories and
- * the log level win over the file; --machine-id and --layout describe the stream `default` and are
- * refused together with a file. Directories default to /run/sfd and /var/lib/sfd for root, and to
- * $XDG_RUNTIME_DIR/sfd and $XDG_STATE_HOME/sfd (else ~/.local/state/sfd) for others.
- * Every problem of the file is reported with file and line, all of them and not just the first.
+ * the log level win over the file; --machine-id, --format and --layout describe the stream
+ * `default` and are refused together with a file. Directories default to /run/sfd and /var/lib/sfd
+ * for root, and to $XDG_RUNTIME_DIR/sfd and $XDG_STATE_HOME/sfd (else ~/.local/state/sfd) for
+ * others. Every problem of the file is reported with file and line, all of them and not just the
+ * first.
  * @return 0, or a negative errno after one sentence a problem on stderr through sfd_log(); `config`
  *         is then already deinitialised
  */
@@ -72,5 +77,11 @@ void sfd_config_deinit(struct sfd_config *config);
  */
 int sfd_nodes_parse(const char *text, unsigned bits, uint32_t *ret_node, uint32_t *ret_count,
 		    struct sf_why *why);
+
+/**
+ * Reads the machine id of a hound stream: "hardware", "02:42:ac:11:00:02" or "0x0242ac110002".
+ * @return 0, or -EINVAL with what is legal in `why`, or what getrandom(2) failed with
+ */
+int sfd_machine_parse(const char *text, uint64_t *ret_machine, struct sf_why *why);
 
 #endif

@@ -35,6 +35,7 @@ enum sfd_daemon_key {
 };
 
 enum sfd_stream_key {
+	SFD_STREAM_FORMAT,
 	SFD_STREAM_LAYOUT,
 	SFD_STREAM_MACHINE_ID,
 	SFD_STREAM_AHEAD_MS,
@@ -77,6 +78,12 @@ int sfd_draft_read_file(struct sfd_draft *draft, const char *path, char **ret_te
 			size_t *ret_size);
 /** config_file.c: takes the text of an INI file apart. */
 void sfd_draft_parse(struct sfd_draft *draft, const char *text, size_t size);
+
+/**
+ * config_nodes.c: strict decimal, as far as it goes.
+ * @return what follows, or NULL: no digit, or above `max`
+ */
+const char *sfd_read_number(const char *text, uint32_t max, uint32_t *ret_number);
 
 /** config_stream.c: judges one stream; `stream` is zeroed and belongs to the caller throughout. */
 void sfd_stream_config_fill(struct sfd_draft *draft, const struct sfd_draft_section *section,

@@ -28,6 +28,7 @@ static const char *const daemon_keys[SFD_DAEMON_KEYS] = {
 };
 
 static const char *const stream_keys[SFD_STREAM_KEYS] = {
+	[SFD_STREAM_FORMAT] = "format",
 	[SFD_STREAM_LAYOUT] = "layout",
 	[SFD_STREAM_MACHINE_ID] = "machine_id",
 	[SFD_STREAM_AHEAD_MS] = "ahead_ms",

@@ -21,114 +21,13 @@
 #define SLOTS_PER_RUNWAY_TICK 2
 #define YEAR_MS (INT64_C(365) * 24 * 3600 * 1000)
 
-/* ---- numbers ---- */
-
-/* Strict decimal, as far as it goes. @return what follows, or NULL: no digit, or above `max` */
-static const char *read_number(const char *text, uint32_t max, uint32_t *ret_number)
-{
-	const char *digit = text;
-	uint64_t number = 0;
-
-	for (; *digit >= '0' && *digit <= '9'; digit++) {
-		number = number * 10 + (uint64_t)(*digit - '0');
-		if (number > max)
-			return NULL;
-	}
-	if (digit == text)
-		return NULL;
-	*ret_number = (uint32_t)number;
-	return digit;
-}
-
-struct node_list {
-	uint32_t node[SF_NODES_MAX]; /* ascending */
-	uint32_t count;
-};
-
-/* @return NULL, or what is wrong with the id */
-static const char *add_node(struct node_list *list, uint32_t node)
-{
-	uint32_t at = list->count;
-
-	while (at > 0 && list->node[at - 1] > node)
-		at--;
-	if (at > 0 && list->node[at - 1] == node)
-		return "an id is given twice";
-	if (list->count == SF_NODES_MAX)
-		return "too many ids; one stream has at most 256";
-	memmove(&list->node[at + 1], &list->node[at], (list->count - at) * sizeof(list->node[0]));
-	list->node[at] = node;
-	list->count++;
-	return NULL;
-}
-
-/* One id or one range with the blanks around it. @return NULL, or what is wrong with it */
-static const char *add_range(const char **text, uint32_t max, struct node_list *list)
-{
-	const char *at = *text + strspn(*text, " \t");
-	const char *problem = NULL;
-	uint32_t first;
-	uint32_t last;
-
-	at = read_number(at, max, &first);
-	if (at == NULL)
-		return "not a machine id of this layout";
-	last = first;
-	if (*at == '-') {
-		at = read_number(at + 1, max, &last);
-		if (at == NULL)
-			return "a range ends in no machine id of this layout";
-	}
-	at += strspn(at, " \t");
-	if (*at != '\0' && *at != ',')
-		return "not a machine id of this layout";
-	if (last < first)
-		return "a range runs backward";
-	/* The list is full, or holds an id twice, long before a wide range is through. */
-	for (uint32_t i = 0; problem == NULL && i <= last - first; i++)
-		problem = add_node(list, first + i);
-	*text = at;
-	return problem;
-}
-
-static_assert(SF_NODES_MAX == 256, "add_node() says so in words");
-
-int sfd_nodes_parse(const char *text, unsigned bits, uint32_t *ret_node, uint32_t *ret_count,
-		    struct sf_why *why)
-{
-	const uint32_t max = bits < 32 ? (UINT32_C(1) << bits) - 1 : UINT32_MAX;
-	const struct sf_shm_token token = {text, strlen(text)};
-	struct node_list list = {.count = 0};
-	const char *at = text;
-	const char *problem;
-
-	sf_shm_clear(why);
-	for (;;) {
-		problem = add_range(&at, max, &list);
-		if (problem != NULL || *at == '\0')
-			break;
-		at++; /* the comma */
-	}
-	if (token.length == 0)
-		problem = "the machine id is empty";
-	if (problem != NULL)
-		return sf_shm_refuse_token(why, &token,
-					   "%s; legal is [0,%u], written as one (7), a range (0-3) "
-					   "or a list (1,3,5-7)",
-					   problem, max);
-	memcpy(ret_node, list.node, list.count * sizeof(list.node[0]));
-	*ret_count = list.count;
-	return 0;
-}
-
-/* ---- one stream ---- */
-
 /* What judging one stream needs. */
 struct judge {
 	struct sfd_draft *draft;
 	const struct sfd_draft_section *section;
 	struct sfd_stream_config *stream;
 	bool has_layout;
+	bool has_unknown_format; /* then what is legal elsewhere is unknown */
 };
 
 static const struct sfd_draft_value *value_of(const struct judge *judge, enum sfd_stream_key key)
@@ -167,10 +66,51 @@ static void judge_lifetime(struct judge *judge, int64_t now_ms)
 				 value->text, date);
 }
 
+static bool is_wide(const struct judge *judge)
+{
+	return judge->stream->layout.format != SF_FORMAT_SNOWFLAKE;
+}
+
+/* What a wide format's IDs have no room for. */
+static void refuse_key(struct judge *judge, enum sfd_stream_key key, const char *name)
+{
+	const struct sfd_draft_value *value = value_of(judge, key);
+
+	if (value->text != NULL)
+		sfd_draft_report(judge->draft, SFD_LOG_ERROR, &value->place,
+				 "%s has no meaning in format %s: leave it out", name,
+				 sf_format_name(judge->stream->layout.format));
+}
+
+static void judge_format(struct judge *judge)
+{
+	const struct sfd_draft_value *value = value_of(judge, SFD_STREAM_FORMAT);
+	const char *name;
+
+	if (value->text == NULL)
+		return;
+	for (unsigned i = 0; (name = sf_format_name(i)) != NULL; i++) {
+		if (strcmp(name, value->text) != 0)
+			continue;
+		judge->has_layout = sf_layout_of_format(i, &judge->stream->layout) == 0;
+		if (is_wide(judge))
+			refuse_key(judge, SFD_STREAM_LAYOUT, "layout");
+		return;
+	}
+	judge->has_unknown_format = true;
+	sfd_draft_report(judge->draft, SFD_LOG_ERROR, &value->place,
+			 "format \"%s\" is unknown: use snowflake, ulid, uuid7, objectid or hound",
+			 value->text);
+}
+
 static void judge_layout(struct judge *judge, int64_t now_ms)
 {
 	const struct sfd_draft_value *value = value_of(judge, SFD_STREAM_LAYOUT);
+	struct sf_layout layout;
 	struct sf_why why;
+
+	if (is_wide(judge) || judge->has_unknown_format)
+		return;
 
 	if (value->text == NULL) {
 		sfd_draft_report(judge->draft, SFD_LOG_ERROR, &judge->section->place,
@@ -179,11 +119,19 @@ static void judge_layout(struct judge *judge, int64_t now_ms)
 				 judge->section->name);
 		return;
 	}
-	if (sf_layout_parse(value->text, &judge->stream->layout, &why) < 0) {
+	if (sf_layout_parse(value->text, &layout, &why) < 0) {
 		sfd_draft_report(judge->draft, SFD_LOG_ERROR, &value->place, "layout: %s",
 				 why.text);
 		return;
 	}
+	if (layout.format != SF_FORMAT_SNOWFLAKE) {
+		sfd_draft_report(judge->draft, SFD_LOG_ERROR, &value->place,
+				 "layout \"%s\" is a format: write format = %s instead",
+				 value->text, sf_format_name(layout.format));
+		judge->has_unknown_format = true;
+		return;
+	}
+	judge->stream->layout = layout;
 	judge->has_layout = true;
 	judge_lifetime(judge, now_ms);
 }
@@ -207,12 +155,37 @@ static void judge_missing_machine_id(struct judge *judge)
 			 judge->section->place.flag != NULL ? "--machine-id" : "machine_id =");
 }
 
+static void judge_hound_machine(struct judge *judge)
+{
+	const struct sfd_draft_value *value = value_of(judge, SFD_STREAM_MACHINE_ID);
+	struct sf_why why;
+
+	if (value->text == NULL)
+		sfd_draft_report(judge->draft, SFD_LOG_ERROR, &judge->section->place,
+				 "stream \"%s\" has no machine id: write machine_id = hardware for "
+				 "this host's address, or an address such as 02:42:ac:11:00:02",
+				 judge->section->name);
+	else if (sfd_machine_parse(value->text, &judge->stream->machine, &why) < 0)
+		sfd_draft_report(judge->draft, SFD_LOG_ERROR, &value->place, "machine_id: %s",
+				 why.text);
+}
+
 static void judge_machine_id(struct judge *judge)
 {
 	const struct sfd_draft_value *value = value_of(judge, SFD_STREAM_MACHINE_ID);
 	struct sfd_stream_config *stream = judge->stream;
 	struct sf_why why;
 
+	if (judge->has_unknown_format)
+		return;
+	if (stream->layout.format == SF_FORMAT_HOUND) {
+		judge_hound_machine(judge);
+		return;
+	}
+	if (is_wide(judge)) {
+		refuse_key(judge, SFD_STREAM_MACHINE_ID, "machine_id");
+		return;
+	}
 	if (value->text == NULL) {
 		judge_missing_machine_id(judge);
 		return;
@@ -237,7 +210,7 @@ static bool read_ms(struct judge *judge, enum sfd_stream_key key, const char *na
 		    const uint32_t range[2], uint32_t *ret_ms)
 {
 	const struct sfd_draft_value *value = value_of(judge, key);
-	const char *end = read_number(value->text, range[1], ret_ms);
+	const char *end = sfd_read_number(value->text, range[1], ret_ms);
 
 	if (end != NULL && *end == '\0' && *ret_ms >= range[0])
 		return true;
@@ -309,22 +282,24 @@ static void judge_times(struct judge *judge)
 
 static void judge_clock_backward(struct judge *judge)
 {
-	static const char *const later[] = {"wait", "refuse", "ahead"};
+	static const char *const names[] = {
+		[SFD_CLOCK_SLEW] = "slew",
+		[SFD_CLOCK_WAIT] = "wait",
+		[SFD_CLOCK_REFUSE] = "refuse",
+		[SFD_CLOCK_AHEAD] = "ahead",
+	};
 	const struct sfd_draft_value *value = value_of(judge, SFD_STREAM_CLOCK_BACKWARD);
 
-	if (value->text == NULL || strcmp(value->text, "slew") == 0)
+	if (value->text == NULL)
 		return;
-	for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++) {
-		if (strcmp(value->text, later[i]) == 0) {
-			sfd_draft_report(judge->draft, SFD_LOG_ERROR, &value->place,
-					 "clock_backward \"%s\" is not in this version: use slew",
-					 value->text);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(value->text, names[i]) == 0) {
+			judge->stream->clock_backward = (enum sfd_clock_policy)i;
 			return;
 		}
 	}
 	sfd_draft_report(judge->draft, SFD_LOG_ERROR, &value->place,
-			 "clock_backward \"%s\" is unknown: known are slew, wait, refuse and "
-			 "ahead, of which this version has slew only",
+			 "clock_backward \"%s\" is unknown: use slew, wait, refuse or ahead",
 			 value->text);
 }
 
@@ -332,6 +307,10 @@ static void judge_sequence_start(struct judge *judge)
 {
 	const struct sfd_draft_value *value = value_of(judge, SFD_STREAM_SEQUENCE_START);
 
+	if (is_wide(judge)) {
+		refuse_key(judge, SFD_STREAM_SEQUENCE_START, "sequence_start");
+		return;
+	}
 	if (value->text == NULL || strcmp(value->text, "zero") == 0)
 		return;
 	judge->stream->sequence_spread = true;
@@ -362,6 +341,7 @@ void sfd_stream_config_fill(struct sfd_draft *draft, const struct sfd_draft_sect
 	struct judge judge = {.draft = draft, .section = section, .stream = stream};
 
 	memcpy(stream->name, section->name, sizeof(stream->name));
+	judge_format(&judge);
 	judge_layout(&judge, now_ms);
 	judge_machine_id(&judge);
 	judge_times(&judge);
@@ -392,6 +372,12 @@ static bool has_common_node(const struct sfd_stream_config *a, const struct sfd_
 	return false;
 }
 
+static bool has_common_machine(const struct sfd_stream_config *a, const struct sfd_stream_config *b)
+{
+	return a->layout.format == SF_FORMAT_HOUND && b->layout.format == SF_FORMAT_HOUND &&
+	       a->machine == b->machine;
+}
+
 void sfd_stream_config_compare(struct sfd_draft *draft, const struct sfd_stream_config *stream,
 			       size_t count)
 {
@@ -399,6 +385,13 @@ void sfd_stream_config_compare(struct sfd_draft *draft, const struct sfd_stream_
 
 	for (size_t i = 0; i < count; i++) {
 		for (size_t j = 0; j < i; j++) {
+			if (has_common_machine(&stream[j], &stream[i]))
+				sfd_draft_report(
+					draft, SFD_LOG_ERROR,
+					&draft->stream[i].value[SFD_STREAM_MACHINE_ID].place,
+					"streams \"%s\" and \"%s\" have the same machine id of "
+					"format hound: give each one of its own",
+					stream[j].name, stream[i].name);
 			if (!has_common_node(&stream[j], &stream[i], &node))
 				continue;
 			sfd_draft_report(draft, SFD_LOG_ERROR,

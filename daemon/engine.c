@@ -7,7 +7,9 @@
 
 #include "shm/beat.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/random.h>
 
 #define NS_PER_SECOND INT64_C(1000000000)
 /* How long the claims are watched before beating stops; starting needs one wake-up. */
@@ -23,6 +25,7 @@ void sfd_engine_init(struct sfd_engine *engine, const struct sf_shm_ring *ring,
 	engine->runtime = runtime;
 	engine->stats = stats;
 	engine->random = 1;
+	engine->bases.draw = getrandom;
 	engine->horizon = first - 1;
 	engine->demand.counted_below = first;
 	/* Relaxed: the descriptors have not been handed out, nobody reads yet. */
@@ -39,6 +42,40 @@ static uint32_t random_below(struct sfd_engine *engine, uint32_t limit)
 	return (uint32_t)((engine->random >> 32) * limit >> 32);
 }
 
+int sfd_engine_draw(struct sfd_engine *engine)
+{
+	struct sfd_bases *bases = &engine->bases;
+	size_t got = 0;
+
+	if (bases->left > 0)
+		return 0;
+	while (got < sizeof(bases->pool)) {
+		ssize_t n = bases->draw((char *)bases->pool + got, sizeof(bases->pool) - got, 0);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0)
+			got += (size_t)n;
+	}
+	bases->left = sizeof(bases->pool) / sizeof(bases->pool[0]);
+	return 0;
+}
+
+/** A random base; without one the tick grants nothing, since its IDs would be guessable or equal to
+ *  another host's. */
+static void draw_base(struct sfd_engine *engine, struct sf_shm_range *grant)
+{
+	struct sfd_bases *bases = &engine->bases;
+
+	if (sfd_engine_draw(engine) < 0) {
+		grant->capacity = 0;
+		return;
+	}
+	grant->base_high = bases->pool[bases->left - 1];
+	grant->base_low = bases->pool[bases->left - 2];
+	bases->left -= 2;
+}
+
 static void publish_tick(struct sfd_engine *engine, uint64_t tick)
 {
 	struct sf_shm_range grant = {.tick = tick, .capacity = engine->ring.grants->capacity};
@@ -48,6 +85,8 @@ static void publish_tick(struct sfd_engine *engine, uint64_t tick)
 		grant.start = random_below(engine, engine->spread);
 		grant.capacity -= grant.start;
 	}
+	if (engine->ring.grants->layout.format != SF_FORMAT_SNOWFLAKE)
+		draw_base(engine, &grant);
 	/* Tag 0 is what a claim word reads after a hole was punched: such a tick grants nothing. */
 	if ((uint32_t)tick == 0)
 		grant.capacity = 0;
@@ -62,13 +101,44 @@ static void publish_tick(struct sfd_engine *engine, uint64_t tick)
 	sfd_stats_add(engine->stats, SF_COUNTER_ticks_published, 1);
 }
 
-static uint32_t state_of(const struct sf_shm_grants *grants, uint64_t now, uint64_t mark)
+/** Callers wait or are refused, because the wall went back: nobody may use up a range meanwhile. */
+static bool holds_back(const struct sfd_engine *engine)
 {
+	return engine->behind == SF_SHM_BEHIND_WAIT || engine->behind == SF_SHM_BEHIND_REFUSE;
+}
+
+static uint32_t state_of(const struct sfd_engine *engine, uint64_t now, uint64_t mark)
+{
+	const struct sf_shm_grants *grants = engine->ring.grants;
+
 	if (now == 0)
 		return SF_SHM_WAITING;
 	if (now > grants->last_tick)
 		return SF_SHM_EXHAUSTED;
+	if (holds_back(engine))
+		return SF_SHM_BEHIND;
 	return mark < now ? SF_SHM_HELD : SF_SHM_RUNNING;
+}
+
+uint64_t sfd_engine_claimed_up_to(const struct sfd_engine *engine)
+{
+	uint64_t floor = sf_shm_floor(&engine->ring);
+
+	return floor < engine->horizon ? floor : engine->horizon;
+}
+
+/** Where the runway begins while ticks are borrowed: after what was claimed, but no further than
+ *  time would have come by itself (nor below the ring's beginning, which a restart left ahead). */
+static uint64_t borrowed_up_to(const struct sfd_engine *engine, uint64_t now)
+{
+	uint64_t most = engine->borrow_tick > engine->ring.grants->first_tick
+				? engine->borrow_tick
+				: engine->ring.grants->first_tick;
+	uint64_t claimed = sfd_engine_claimed_up_to(engine);
+
+	if (claimed < now)
+		claimed = now;
+	return claimed < most ? claimed : most;
 }
 
 void sfd_engine_publish(struct sfd_engine *engine, uint64_t now, uint64_t mark)
@@ -77,8 +147,10 @@ void sfd_engine_publish(struct sfd_engine *engine, uint64_t now, uint64_t mark)
 	uint64_t target = now + grants->runway_ticks;
 	uint64_t tick = engine->horizon + 1;
 
+	if (engine->behind == SF_SHM_BEHIND_BORROW)
+		target = borrowed_up_to(engine, now) + grants->runway_ticks;
 	/* relaxed: only picks an error message */
-	atomic_store_explicit(&grants->state, state_of(grants, now, mark), memory_order_relaxed);
+	atomic_store_explicit(&grants->state, state_of(engine, now, mark), memory_order_relaxed);
 	if (now == 0)
 		return;
 	if (target > mark)
@@ -100,20 +172,36 @@ void sfd_engine_publish(struct sfd_engine *engine, uint64_t now, uint64_t mark)
 	sf_shm_horizon_set(&engine->ring, target);
 }
 
-/** Claims in ticks that have passed since the last look. */
+/** Claims of a tick that have not been counted yet. */
+static uint64_t count_tick(struct sfd_engine *engine, uint64_t tick)
+{
+	struct sfd_demand *demand = &engine->demand;
+	uint64_t claimed = sf_shm_claimed(&engine->ring, tick);
+	uint64_t before = tick == demand->open_tick ? demand->open_claims : 0;
+
+	return claimed > before ? claimed - before : 0;
+}
+
+/** Claims in ticks that have passed since the last look; while time stands still, also in the tick
+ *  that it stands at, or there would seem to be no demand. */
 static uint64_t count_new(struct sfd_engine *engine, uint64_t now)
 {
 	struct sfd_demand *demand = &engine->demand;
 	uint64_t tick = demand->counted_below;
 	uint64_t claimed = 0;
 
-	if (now <= tick)
-		return 0;
-	if (now - tick > engine->ring.mask)
-		tick = now - engine->ring.mask;
-	for (; tick < now; tick++)
-		claimed += sf_shm_claimed(&engine->ring, tick);
-	demand->counted_below = now;
+	if (now > tick) {
+		if (now - tick > engine->ring.mask)
+			tick = now - engine->ring.mask;
+		for (; tick < now; tick++)
+			claimed += count_tick(engine, tick);
+		demand->counted_below = now;
+	}
+	if (engine->behind == SF_SHM_BEHIND_BORROW) {
+		claimed += count_tick(engine, now);
+		demand->open_tick = now;
+		demand->open_claims = sf_shm_claimed(&engine->ring, now);
+	}
 	return claimed;
 }
 
@@ -167,8 +255,9 @@ void sfd_engine_measure(struct sfd_engine *engine, uint64_t now, int64_t mono_ns
 void sfd_engine_beat(struct sfd_engine *engine, uint64_t now)
 {
 	struct sf_shm_grants *grants = engine->ring.grants;
-	uint64_t beat = engine->beating ? sf_shm_beat_make(engine->owner, now)
-					: sf_shm_beat_idle(engine->owner);
+	uint64_t beat = engine->beating && !holds_back(engine)
+				? sf_shm_beat_make(engine->owner, now)
+				: sf_shm_beat_idle(engine->owner);
 
 	/* relaxed: this thread is the only writer while it lives */
 	if (atomic_load_explicit(&grants->beat, memory_order_relaxed) == beat)

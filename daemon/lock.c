@@ -8,10 +8,12 @@
 #include "daemon/lock.h"
 
 #include "daemon/fsys.h"
+#include "shm/nodes.h"
 #include "shm/why.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,8 +22,6 @@
 #include <unistd.h>
 
 #define PARENT_MODE 0755
-/* Any user may run sfd, and all must see each other's machine ids. */
-#define NODES_FILE_MODE 0666
 /* The holder may end between our attempt and our question who it is. */
 #define LOCK_TRIES 8
 
@@ -29,6 +29,7 @@
 struct holder {
 	pid_t pid;
 	off_t at;
+	bool is_reader; /* no sfd: those that make IDs of the past share a machine id */
 };
 
 /** @return 0; -EBUSY with `ret_holder`; or another negative errno */
@@ -53,6 +54,7 @@ static int lock_range(int fd, off_t start, off_t length, struct holder *ret_hold
 		*ret_holder = (struct holder){
 			.pid = lock.l_pid,
 			.at = lock.l_start > start ? lock.l_start : start,
+			.is_reader = lock.l_type == F_RDLCK,
 		};
 		return -EBUSY;
 	}
@@ -66,6 +68,15 @@ static const char *show_pid(pid_t pid, char *buffer, size_t size)
 		(void)snprintf(buffer, size, "pid %d", (int)pid);
 	else
 		(void)snprintf(buffer, size, "a process outside this pid namespace");
+	return buffer;
+}
+
+static const char *show_id(uint64_t id, char *buffer, size_t size)
+{
+	if ((id & SFD_LOCK_HOUND) != 0)
+		(void)snprintf(buffer, size, "0x%012" PRIx64, id & (SFD_LOCK_HOUND - 1));
+	else
+		(void)snprintf(buffer, size, "%" PRIu64, id);
 	return buffer;
 }
 
@@ -136,89 +147,49 @@ int sfd_lock_dir(const char *what, const char *dir, mode_t mode, int *ret_fd, st
 			     dir, what, show_pid(holder.pid, pid, sizeof(pid)), what);
 }
 
-/* Without O_CREAT first: the kernel may refuse that flag for a file of another user's (see
- * fs.protected_regular), although opening it is fine. */
-static int open_nodes(const char *path)
-{
-	for (int i = 0; i < LOCK_TRIES; i++) {
-		int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-		if (fd >= 0 || errno != ENOENT)
-			return fd < 0 ? -errno : fd;
-		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			  NODES_FILE_MODE);
-		if (fd < 0 && errno == EEXIST)
-			continue;
-		/* The umask may have taken from the others what they need. */
-		if (fd >= 0 && fchmod(fd, NODES_FILE_MODE) < 0) {
-			int r = -errno;
-
-			(void)close(fd);
-			return r;
-		}
-		return fd < 0 ? -errno : fd;
-	}
-	return -EAGAIN;
-}
-
-/* The next place is right only where nobody can use this one. A file that exists and cannot be
- * opened is an error: others hold their locks there. */
-static bool is_out_of_reach(const char *path, int error)
-{
-	return error < 0 && faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
-}
-
 /** @return a descriptor, or a negative errno with a sentence */
-static int open_nodes_anywhere(const char **ret_path, struct sf_why *why)
+static int open_nodes(const char **ret_path, struct sf_why *why)
 {
-	static const char *const paths[] = {"/run/lock/sfd.nodes", "/tmp/sfd.nodes"};
-	struct stat status;
-	size_t i = 0;
-	int fd = open_nodes(paths[0]);
+	int fd = sf_shm_nodes_open(ret_path);
 
-	if (is_out_of_reach(paths[0], fd))
-		fd = open_nodes(paths[++i]);
-	if (fd < 0)
-		return sfd_fsys_refuse(why, fd, paths[i], "open the lock file of machine ids", 0);
-	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode)) {
-		(void)close(fd);
+	if (fd == -ENXIO)
 		return SF_SHM_REFUSE(why, -EINVAL,
 				     "%s is not a regular file, machine ids cannot be locked in "
 				     "it; remove it",
-				     paths[i]);
-	}
-	*ret_path = paths[i];
-	return fd;
+				     *ret_path);
+	return fd < 0 ? sfd_fsys_refuse(why, fd, *ret_path, "open the lock file of machine ids", 0)
+		      : fd;
 }
 
 /** Locks neighbours together. Results as for lock_range(). */
-static int lock_each(int fd, const uint32_t *node, uint32_t node_count, struct holder *ret_holder)
+static int lock_each(int fd, const uint64_t *id, uint32_t count, struct holder *ret_holder)
 {
 	uint32_t first = 0;
 	int r = 0;
 
-	for (uint32_t i = 1; r == 0 && i <= node_count; i++) {
-		if (i < node_count && node[i] == node[i - 1] + 1)
+	for (uint32_t i = 1; r == 0 && i <= count; i++) {
+		if (i < count && id[i] == id[i - 1] + 1)
 			continue;
-		r = lock_range(fd, (off_t)node[first], (off_t)(i - first), ret_holder);
+		r = lock_range(fd, (off_t)id[first], (off_t)(i - first), ret_holder);
 		first = i;
 	}
 	return r;
 }
 
-int sfd_lock_nodes(const uint32_t *node, uint32_t node_count, int *ret_fd, struct sf_why *why)
+int sfd_lock_nodes(const uint64_t *id, uint32_t count, int *ret_fd, struct sf_why *why)
 {
 	const char *path = NULL;
 	struct holder holder = {0};
+	char shown[32];
 	char pid[64];
 	int fd;
 	int r;
 
 	sf_shm_clear(why);
-	fd = open_nodes_anywhere(&path, why);
+	fd = open_nodes(&path, why);
 	if (fd < 0)
 		return fd;
-	r = lock_each(fd, node, node_count, &holder);
+	r = lock_each(fd, id, count, &holder);
 	if (r == 0) {
 		*ret_fd = fd;
 		return 0;
@@ -227,7 +198,9 @@ int sfd_lock_nodes(const uint32_t *node, uint32_t node_count, int *ret_fd, struc
 	if (r != -EBUSY)
 		return sfd_fsys_refuse(why, r, path, "lock machine ids", 0);
 	return SF_SHM_REFUSE(why, r,
-			     "machine id %u is in use on this host by another sfd, %s (%s); give "
-			     "this one another machine id, or stop that one",
-			     (unsigned)holder.at, show_pid(holder.pid, pid, sizeof(pid)), path);
+			     "machine id %s is in use on this host by %s%s (%s); give this one "
+			     "another machine id, or stop that one",
+			     show_id((uint64_t)holder.at, shown, sizeof(shown)),
+			     holder.is_reader ? "an open store of aliases" : "another sfd, ",
+			     holder.is_reader ? "" : show_pid(holder.pid, pid, sizeof(pid)), path);
 }

@@ -19,11 +19,15 @@
  */
 int sfd_lock_dir(const char *what, const char *dir, mode_t mode, int *ret_fd, struct sf_why *why);
 
+/** What is locked for a machine id of 48 bits of format hound, clear of all node ids. */
+#define SFD_LOCK_HOUND (UINT64_C(1) << 48)
+
 /**
  * Locks machine ids for the whole host: one byte each in a file under /run/lock (else /tmp).
+ * @param id node ids, or SFD_LOCK_HOUND | machine id
  * @return 0; -EBUSY with a sentence naming the machine id and the other daemon's pid; or another
  *         negative errno
  */
-int sfd_lock_nodes(const uint32_t *node, uint32_t node_count, int *ret_fd, struct sf_why *why);
+int sfd_lock_nodes(const uint64_t *id, uint32_t count, int *ret_fd, struct sf_why *why);
 
 #endif

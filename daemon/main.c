@@ -34,6 +34,8 @@ static const char *const help_text =
 	"                          snowflakex, discord, coola, instagram, sonyflake,\n"
 	"                          baidu) or fields from the high bit down, for example\n"
 	"                          't41 n10 s12 epoch=0 tick=1ms'\n"
+	"      --format F          its format: snowflake (the default), ulid, uuid7,\n"
+	"                          objectid or hound; only snowflake takes a layout\n"
 	"      --log-level L       error, warning, info (the default) or debug\n"
 	"      --check-config      check the configuration and exit\n"
 	"      --version           print the version and exit\n"
@@ -44,12 +46,14 @@ static const char *const help_text =
 	"Examples:\n"
 	"  sfd --machine-id 1\n"
 	"  sfd --machine-id 8-11 --layout discord --runtime-dir run --state-dir state\n"
+	"  sfd --format ulid\n"
 	"  sfd -c /etc/sfd/sfd.conf --check-config\n";
 
 enum option_code {
 	OPTION_RUNTIME_DIR = 256,
 	OPTION_STATE_DIR,
 	OPTION_MACHINE_ID,
+	OPTION_FORMAT,
 	OPTION_LAYOUT,
 	OPTION_LOG_LEVEL,
 	OPTION_CHECK_CONFIG,
@@ -62,6 +66,7 @@ static const struct option options[] = {
 	{"runtime-dir", required_argument, NULL, OPTION_RUNTIME_DIR},
 	{"state-dir", required_argument, NULL, OPTION_STATE_DIR},
 	{"machine-id", required_argument, NULL, OPTION_MACHINE_ID},
+	{"format", required_argument, NULL, OPTION_FORMAT},
 	{"layout", required_argument, NULL, OPTION_LAYOUT},
 	{"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
 	{"check-config", no_argument, NULL, OPTION_CHECK_CONFIG},
@@ -100,6 +105,9 @@ static enum action take_option(int code, struct sfd_flags *flags)
 		break;
 	case OPTION_MACHINE_ID:
 		flags->machine_id = optarg;
+		break;
+	case OPTION_FORMAT:
+		flags->format = optarg;
 		break;
 	case OPTION_LAYOUT:
 		flags->layout = optarg;

@@ -44,6 +44,8 @@ struct sfd_mark_found {
 	/* the same, of all files but the stream's own: its runtime record never speaks for these */
 	uint64_t others;
 	uint64_t restarts; /* starts of a daemon on this file before this one */
+	/* wall clock when the mark was written, 0: never; a wall behind it has gone back since */
+	int64_t written_unix_ns;
 };
 
 /**

@@ -5,8 +5,9 @@
  * prepares and confirms records. The state directory is locked, so nobody else changes its files.
  *
  * Every file DIR/NAME.mark counts, whoever wrote it: a promise that binds one of our node ids binds
- * us. The promises of our own file that do not bind us any more are kept: the file is renamed, and
- * the stream begins another. Never writes to the place of the last confirmed record.
+ * us; so does one of our own stream, if its IDs carry no node id. The promises of our own file that
+ * do not bind us any more are kept: the file is renamed, and the stream begins another. Never
+ * writes to the place of the last confirmed record.
  */
 #include "daemon/mark_record.h"
 
@@ -42,6 +43,7 @@ struct directory {
 	struct sfd_mark_record own; /* valid when has_own */
 	uint64_t tick;              /* the highest that binds us */
 	uint64_t others;            /* the highest of those in files that are not our own */
+	int64_t written_unix_ns;    /* when the newest of them was */
 };
 
 static int refuse(const struct directory *dir, const char *name, int error, const char *action,
@@ -135,12 +137,26 @@ static int refuse_layout(const struct directory *dir, const char *name,
 			     sfd_fsys_show(path, dir->path, name), node, theirs, ours);
 }
 
+/**
+ * IDs with node ids must not meet those of any stream that had one of them; IDs without must not
+ * fall below those of their own stream.
+ * @param ret_node the node id; set in the first case only
+ */
+static bool binds(const struct directory *dir, const struct sfd_mark_record *record, bool is_own,
+		  uint32_t *ret_node)
+{
+	if (dir->identity->node_count > 0)
+		return find_shared(record, dir->identity, ret_node);
+	return (is_own || strcmp(record->stream, dir->stream) == 0) &&
+	       has_layout(record, &dir->identity->layout);
+}
+
 /** Takes one file of the directory into account. */
 static int heed(struct directory *dir, const char *name, struct sf_why *why)
 {
 	struct sfd_mark_content content = {0};
 	bool is_own;
-	uint32_t node;
+	uint32_t node = 0;
 	uint64_t tick;
 	int r = read_file(dir, name, &content, why);
 
@@ -151,7 +167,7 @@ static int heed(struct directory *dir, const char *name, struct sf_why *why)
 		dir->has_own = true;
 		dir->own = content.record;
 	}
-	if (!find_shared(&content.record, dir->identity, &node))
+	if (!binds(dir, &content.record, is_own, &node))
 		return 0;
 	if (!has_layout(&content.record, &dir->identity->layout))
 		return refuse_layout(dir, name, &content.record, node, why);
@@ -162,6 +178,8 @@ static int heed(struct directory *dir, const char *name, struct sf_why *why)
 			dir->path, name, SFD_MARK_LEAD_MS);
 	if (tick > dir->tick)
 		dir->tick = tick;
+	if (content.record.written_unix_ns > dir->written_unix_ns)
+		dir->written_unix_ns = content.record.written_unix_ns;
 	if (!is_own && tick > dir->others)
 		dir->others = tick;
 	return 0;
@@ -310,8 +328,8 @@ static int open_in(struct directory *dir, struct sfd_mark *mark, struct sf_why *
 	if (r < 0)
 		return r;
 	init_record(&mark->next, dir);
-	/* With our nodes it also has our layout, else the scan had refused it. */
-	if (dir->has_own && has_nodes(&dir->own, dir->identity)) {
+	if (dir->has_own && has_nodes(&dir->own, dir->identity) &&
+	    has_layout(&dir->own, &dir->identity->layout)) {
 		r = open_own(dir, mark, why);
 	} else {
 		r = dir->has_own ? set_aside(dir, why) : 0;
@@ -354,6 +372,7 @@ int sfd_mark_open(const char *state_dir, const char *stream, const struct sfd_id
 	*ret_found = (struct sfd_mark_found){
 		.tick = dir.tick,
 		.others = dir.others,
+		.written_unix_ns = dir.written_unix_ns,
 		.restarts = dir.has_own ? dir.own.restarts : 0,
 	};
 	return 0;

@@ -30,10 +30,15 @@ static uint32_t checksum(const void *bytes, uint32_t length)
 	return (uint32_t)crc32(0, bytes, length);
 }
 
+static uint32_t version_of(const struct sf_layout *layout)
+{
+	return layout->format == SF_FORMAT_SNOWFLAKE ? SFD_MARK_VERSION : SFD_MARK_VERSION_WIDE;
+}
+
 void sfd_mark_record_seal(struct sfd_mark_record *record)
 {
 	record->magic = SFD_MARK_MAGIC;
-	record->version = SFD_MARK_VERSION;
+	record->version = version_of(&record->layout);
 	record->length = sizeof(*record);
 	record->crc = checksum(record, offsetof(struct sfd_mark_record, crc));
 }
@@ -50,6 +55,9 @@ static bool has_sane_nodes(const struct sfd_mark_record *record)
 {
 	const unsigned bits = sf_layout_node_bits(&record->layout);
 
+	/* The wide formats have none, but for one number that stands for hound's. */
+	if (record->layout.format != SF_FORMAT_SNOWFLAKE)
+		return record->node_count == (record->layout.format == SF_FORMAT_HOUND);
 	if (record->node_count == 0 || record->node_count > SF_NODES_MAX)
 		return false;
 	for (uint32_t i = 0; i < record->node_count; i++)
@@ -63,7 +71,8 @@ static bool has_sane_nodes(const struct sfd_mark_record *record)
 /* A tick of any layout has at most 63 bits, which also leaves room to add the lead. */
 static bool is_sane(const struct sfd_mark_record *record, uint32_t offset)
 {
-	return record->length == sizeof(*record) && record->sequence != 0 &&
+	return record->version == version_of(&record->layout) &&
+	       record->length == sizeof(*record) && record->sequence != 0 &&
 	       record->sequence <= INT64_MAX && record->tick <= INT64_MAX &&
 	       sfd_mark_record_offset(record->sequence) == offset &&
 	       memchr(record->boot_id, '\0', sizeof(record->boot_id)) != NULL &&
@@ -87,10 +96,14 @@ static enum place judge(const uint8_t *bytes, size_t length, uint32_t offset,
 	memcpy(&crc, bytes + record.length - CRC_BYTES, sizeof(crc));
 	if (crc != checksum(bytes, record.length - CRC_BYTES))
 		return PLACE_DAMAGED;
-	if (record.version == SFD_MARK_VERSION && !is_sane(&record, offset))
+	if (record.version != SFD_MARK_VERSION && record.version != SFD_MARK_VERSION_WIDE) {
+		*ret_record = record;
+		return PLACE_OTHER_VERSION;
+	}
+	if (!is_sane(&record, offset))
 		return PLACE_DAMAGED;
 	*ret_record = record;
-	return record.version == SFD_MARK_VERSION ? PLACE_WHOLE : PLACE_OTHER_VERSION;
+	return PLACE_WHOLE;
 }
 
 /* Writes machine ids as "0-3,7". */
@@ -119,17 +132,18 @@ static int refuse(const enum place place[2], const char *path, const struct sfd_
 		  struct sf_why *why)
 {
 	const char *what = "is not a mark file of sfd";
-	char nodes[32];
+	char nodes[32] = "";
 
 	if (place[0] == PLACE_DAMAGED || place[1] == PLACE_DAMAGED)
 		what = "holds no whole record";
 	else if (place[0] == PLACE_EMPTY && place[1] == PLACE_EMPTY)
 		what = "is empty";
-	show_nodes(ours, nodes, sizeof(nodes));
+	if (ours->layout.format == SF_FORMAT_SNOWFLAKE)
+		show_nodes(ours, nodes, sizeof(nodes));
 	return SF_SHM_REFUSE(why, -EUCLEAN,
 			     "%s %s; restore it, or remove it once you are sure that no ID of "
-			     "machine id %s lies in the future",
-			     path, what, nodes);
+			     "%s%s lies in the future",
+			     path, what, nodes[0] ? "machine id " : "the stream", nodes);
 }
 
 int sfd_mark_record_read(const uint8_t *bytes, size_t length, const char *path,
@@ -151,7 +165,7 @@ int sfd_mark_record_read(const uint8_t *bytes, size_t length, const char *path,
 			return SF_SHM_REFUSE(why, -EPROTO,
 					     "%s has format version %u, this sfd knows version %u; "
 					     "start the sfd that wrote it",
-					     path, record[i].version, SFD_MARK_VERSION + 0u);
+					     path, record[i].version, SFD_MARK_VERSION_WIDE + 0u);
 	}
 	if (place[0] != PLACE_WHOLE && place[1] != PLACE_WHOLE)
 		return refuse(place, path, ours, why);

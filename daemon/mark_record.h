@@ -14,6 +14,8 @@
 
 #define SFD_MARK_MAGIC UINT64_C(0x314b52414d444653) /* "SFDMARK1" */
 #define SFD_MARK_VERSION 1
+/** Of a wide format's record: the same struct, but an sfd that knows none must not misread it. */
+#define SFD_MARK_VERSION_WIDE 2
 /** A place is a page, so that writing one never rewrites a sector of the other. */
 #define SFD_MARK_PLACE_BYTES 4096u
 #define SFD_MARK_FILE_BYTES 8192u

@@ -119,6 +119,13 @@ static bool may_attach(struct sfd_connection *connection, struct sfd_stream *str
 		       SF_SHM_ABI_MAJOR, message->abi_major);
 		return false;
 	}
+	if (message->abi_minor < 1 && stream->config->clock_backward != SFD_CLOCK_SLEW) {
+		refuse(connection, -EPROTO,
+		       "stream %s has a clock_backward that libsfclient 0.1 does not know: upgrade "
+		       "the client",
+		       stream->config->name);
+		return false;
+	}
 	if (!sfd_access_allows(&stream->config->access, &connection->peer)) {
 		refuse(connection, -EACCES,
 		       "stream %s: user %u may not attach: add it to the stream's allow list",

@@ -7,6 +7,7 @@
 
 #include "shm/beat.h"
 #include "shm/pack.h"
+#include "shm/timepage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,6 +42,8 @@ static uint32_t capacity_of(const struct sfd_stream_config *config)
 {
 	uint64_t capacity = (uint64_t)config->node_count << config->layout.sequence_bits;
 
+	if (config->layout.format != SF_FORMAT_SNOWFLAKE)
+		return SF_SHM_CAPACITY_MAX;
 	return capacity < SF_SHM_CAPACITY_MAX ? (uint32_t)capacity : SF_SHM_CAPACITY_MAX;
 }
 
@@ -82,7 +85,7 @@ static int fill_header(struct sf_shm_grants *grants, const struct sfd_stream_con
 	grants->total_bytes = sf_shm_grants_bytes(slots);
 	grants->claims_bytes = sf_shm_claims_bytes(slots);
 	grants->first_tick = first_tick;
-	grants->last_tick = sf_layout_last_tick(&config->layout);
+	grants->last_tick = sf_shm_last_tick(&config->layout);
 	grants->slots = slots;
 	grants->ahead_ticks = config->ahead_ms / config->layout.tick_ms;
 	grants->runway_ticks = sfd_ticks(&config->layout, config->runway_ms);
@@ -92,6 +95,8 @@ static int fill_header(struct sf_shm_grants *grants, const struct sfd_stream_con
 	grants->layout = config->layout;
 	memcpy(grants->stream, config->name, sizeof(grants->stream));
 	fill_nodes(grants, config);
+	if (config->layout.format == SF_FORMAT_HOUND)
+		grants->node_packed[0] = config->machine;
 	/* Random, not counted: a copy of our state on another host makes other generations. */
 	while (grants->generation == 0)
 		if (getrandom(&grants->generation, sizeof(grants->generation), 0) < 0)

@@ -86,9 +86,9 @@ static const char *judge(const struct sfd_runtime *runtime, const struct purpose
 		return "belongs to another layout";
 	/* relaxed: its writer has ended */
 	found.horizon = atomic_load_explicit(&runtime->horizon, memory_order_relaxed);
-	if (found.horizon > sf_layout_last_tick(&purpose->identity->layout))
+	if (found.horizon > sf_shm_last_tick(&purpose->identity->layout))
 		return "has a horizon outside its layout";
-	if (runtime->identity.node_count < 1 || runtime->identity.node_count > SF_NODES_MAX)
+	if (runtime->identity.node_count > SF_NODES_MAX)
 		return "has a malformed list of machine ids";
 	found.session = runtime->session;
 	if (sf_shm_time_read(&runtime->time, &found.clock) < 0 || found.clock.shift > 63)

@@ -56,7 +56,7 @@ static int complain(int error, const struct sf_why *why, const char *what)
 static int lock_all(struct sfd_server *server)
 {
 	const struct sfd_config *config = server->config;
-	uint32_t *node;
+	uint64_t *id;
 	uint32_t count = 0;
 	struct sf_why why = {0};
 	mode_t mode = geteuid() == 0 ? 0755 : 0700;
@@ -68,17 +68,45 @@ static int lock_all(struct sfd_server *server)
 				     &why);
 	if (error < 0)
 		return complain(error, &why, "directories");
-	node = calloc(config->stream_count, sizeof(config->stream->node));
-	if (!node)
+	id = calloc(config->stream_count * SF_NODES_MAX, sizeof(*id));
+	if (!id)
 		return complain(-ENOMEM, &why, "machine ids");
 	for (size_t i = 0; i < config->stream_count; i++) {
-		memcpy(node + count, config->stream[i].node,
-		       config->stream[i].node_count * sizeof(*node));
-		count += config->stream[i].node_count;
+		const struct sfd_stream_config *stream = &config->stream[i];
+
+		for (uint32_t k = 0; k < stream->node_count; k++)
+			id[count++] = stream->node[k];
+		if (stream->layout.format == SF_FORMAT_HOUND)
+			id[count++] = SFD_LOCK_HOUND | stream->machine;
 	}
-	error = sfd_lock_nodes(node, count, &server->node_lock_fd, &why);
-	free(node);
+	if (count > 0) /* the IDs of the other wide formats carry none */
+		error = sfd_lock_nodes(id, count, &server->node_lock_fd, &why);
+	free(id);
 	return error < 0 ? complain(error, &why, "machine ids") : 0;
+}
+
+/** What holds until a wall that is behind has caught up. */
+static const char *meanwhile(enum sfd_clock_policy policy)
+{
+	static const char *const text[] = {
+		[SFD_CLOCK_SLEW] = "embedded time runs at half speed",
+		[SFD_CLOCK_WAIT] = "callers wait",
+		[SFD_CLOCK_REFUSE] = "callers are refused",
+		[SFD_CLOCK_AHEAD] = "ticks are borrowed",
+	};
+
+	return text[policy];
+}
+
+/** The wall went back while no sfd ran, or the mark lies ahead of it. */
+static void log_lead(const struct sfd_stream *stream)
+{
+	if (stream->clock.lead_ns > 0)
+		sfd_log(SFD_LOG_WARNING,
+			"stream %s: the wall clock is %lld ms behind what was promised before; %s "
+			"until it has caught up",
+			stream->config->name, (long long)(stream->clock.lead_ns / 1000000),
+			meanwhile(stream->clock.in_force));
 }
 
 static void log_stream(const struct sfd_stream *stream)
@@ -87,6 +115,15 @@ static void log_stream(const struct sfd_stream *stream)
 	char layout[SF_LAYOUT_TEXT_MAX] = "?";
 	const char *name = sf_layout_name(&config->layout);
 
+	if (config->layout.format == SF_FORMAT_HOUND) {
+		sfd_log(SFD_LOG_INFO, "stream %s: format hound, machine id 0x%012llx", config->name,
+			(unsigned long long)config->machine);
+		return;
+	}
+	if (config->layout.format != SF_FORMAT_SNOWFLAKE) {
+		sfd_log(SFD_LOG_INFO, "stream %s: format %s", config->name, name);
+		return;
+	}
 	(void)sf_layout_format(&config->layout, layout, sizeof(layout));
 	sfd_log(SFD_LOG_INFO, "stream %s: machine id %u%s, layout %s%s%s%s", config->name,
 		config->node[0], config->node_count > 1 ? " and others" : "", name ? name : "",
@@ -114,6 +151,7 @@ static int open_streams(struct sfd_server *server)
 		if (error < 0)
 			return complain(error, &why, config->stream[server->stream_count].name);
 		log_stream(&server->stream[server->stream_count]);
+		log_lead(&server->stream[server->stream_count]);
 	}
 	return 0;
 }
@@ -142,16 +180,17 @@ static void on_step(struct sfd_request *request, int result)
 
 static void log_steps(const struct sfd_stream *stream)
 {
+	int64_t offset_us = (int64_t)sfd_stats_get(&stream->stats, SF_COUNTER_wall_offset_us);
+
 	sfd_log(SFD_LOG_WARNING,
 		"stream %s: the wall clock stepped (%llu forward, %llu back so far); embedded time "
-		"is %lld us ahead of it%s",
+		"is %lld us ahead of it%s%s%s",
 		stream->config->name,
 		(unsigned long long)sfd_stats_get(&stream->stats, SF_COUNTER_clock_steps_forward),
 		(unsigned long long)sfd_stats_get(&stream->stats, SF_COUNTER_clock_steps_back),
-		(long long)sfd_stats_get(&stream->stats, SF_COUNTER_wall_offset_us),
-		(int64_t)sfd_stats_get(&stream->stats, SF_COUNTER_wall_offset_us) > 0
-			? " and runs at half speed until the wall has caught up"
-			: "");
+		(long long)offset_us, offset_us > 0 ? "; " : "",
+		offset_us > 0 ? meanwhile(stream->config->clock_backward) : "",
+		offset_us > 0 ? " until the wall has caught up" : "");
 }
 
 static void on_news(struct sfd_request *request, int result)

@@ -5,6 +5,7 @@
  */
 #include "daemon/stream.h"
 
+#include "daemon/hardware.h"
 #include "shm/beat.h"
 
 #include <errno.h>
@@ -19,9 +20,9 @@
 
 /** What the stores of the last daemon demand of this one. */
 struct beginning {
-	int64_t open_mono_ns;  /* a ring of this boot may be claimed from until then */
-	uint64_t above;        /* first tick must be larger */
-	int64_t not_before_ns; /* the time page starts no earlier */
+	int64_t open_mono_ns; /* a ring of this boot may be claimed from until then */
+	uint64_t above;       /* first tick must be larger */
+	struct sfd_clock_start clock;
 };
 
 /** The time page starts no earlier than a tick; one past the layout's end is refused later. */
@@ -29,23 +30,40 @@ static void not_before(struct beginning *beginning, const struct sf_layout *layo
 {
 	int64_t start_ns;
 
-	if (tick > sf_layout_last_tick(layout))
+	if (tick > sf_shm_last_tick(layout))
 		return;
 	start_ns = sf_shm_tick_start_ns(layout, tick);
-	if (start_ns > beginning->not_before_ns)
-		beginning->not_before_ns = start_ns;
+	if (start_ns > beginning->clock.not_before_ns)
+		beginning->clock.not_before_ns = start_ns;
+}
+
+/** What the stores know the stream by. */
+static struct sfd_identity identity_of(const struct sfd_stream_config *config)
+{
+	struct sfd_identity identity = {.layout = config->layout, .node_count = config->node_count};
+
+	memcpy(identity.node, config->node, config->node_count * sizeof(config->node[0]));
+	if (config->layout.format == SF_FORMAT_HOUND) {
+		/* 48 bits do not fit: its low half, with a bit that no node id has. A random one is
+		 * another at each start, but the same stream's. */
+		identity.node_count = 1;
+		identity.node[0] = UINT32_C(1) << 31;
+		if ((config->machine & SFD_HARDWARE_RANDOM) == 0)
+			identity.node[0] |= (uint32_t)config->machine;
+	}
+	return identity;
 }
 
 static int open_stores(struct sfd_stream *stream, const struct sfd_config *config,
 		       const char *boot_id, struct beginning *ret, struct sf_why *why)
 {
 	const struct sfd_stream_config *own = stream->config;
-	struct sfd_identity identity = {.layout = own->layout, .node_count = own->node_count};
+	const int64_t wall_ns = stream->started_unix_ns;
+	struct sfd_identity identity = identity_of(own);
 	struct sfd_runtime_found here;
 	struct sfd_mark_found found;
 	int error;
 
-	memcpy(identity.node, own->node, own->node_count * sizeof(own->node[0]));
 	error = sfd_mark_open(config->state_dir, own->name, &identity, &stream->mark, &found, why);
 	if (error < 0)
 		return error;
@@ -65,16 +83,23 @@ static int open_stores(struct sfd_stream *stream, const struct sfd_config *confi
 		 */
 		if (here.session == found.restarts)
 			ret->above = found.others;
-		ret->not_before_ns = sf_shm_clock_unix_ns(&here.clock, sfd_clock_now().mono_ns);
-		/* By the page that its clients look at, whatever ours will show. */
-		ret->open_mono_ns = sf_shm_clock_mono_ns(
-			&here.clock, sf_shm_tick_start_ns(&own->layout, here.horizon + 1));
+		ret->clock.not_before_ns =
+			sf_shm_clock_unix_ns(&here.clock, sfd_clock_now().mono_ns);
+		/* A page at half speed was ahead already; any other one showed the wall's time. */
+		ret->clock.went_back = here.clock.shift == 0;
+		/* By the page that its clients look at, whatever ours will show. A ring that was
+		 * behind ended with its daemon. */
+		if (here.clock.behind == SF_SHM_BEHIND_NOTHING)
+			ret->open_mono_ns = sf_shm_clock_mono_ns(
+				&here.clock, sf_shm_tick_start_ns(&own->layout, here.horizon + 1));
 	}
-	if (here.horizon >= ret->above)
+	if (here.horizon >= ret->above) {
 		ret->above = here.horizon;
-	else
+	} else {
 		/* A mark is ahead of all that was published: start at once, and slew. */
 		not_before(ret, &own->layout, ret->above + 1);
+		ret->clock.went_back = wall_ns < found.written_unix_ns;
+	}
 	return 0;
 }
 
@@ -94,6 +119,20 @@ static void start_engine(struct sfd_stream *stream)
 	/* Exact before anything is published: a start that fails later costs the next one nothing.
 	 * Relaxed: the beat thread does not exist yet. */
 	atomic_store_explicit(&stream->runtime->horizon, engine->horizon, memory_order_relaxed);
+}
+
+/** The first random bits: later failures would be too late to tell. */
+static int draw_bases(struct sfd_stream *stream, struct sf_why *why)
+{
+	int error = 0;
+
+	if (stream->config->layout.format != SF_FORMAT_SNOWFLAKE)
+		error = sfd_engine_draw(&stream->engine);
+	if (error < 0)
+		(void)snprintf(why->text, sizeof(why->text),
+			       "stream %s: no random bits from the kernel: %s; allow getrandom(2)",
+			       stream->config->name, strerrordesc_np(-error));
+	return error;
 }
 
 static uint64_t mark_for(const struct sfd_stream *stream, uint64_t tick)
@@ -119,12 +158,12 @@ int sfd_stream_open(struct sfd_stream *stream, const struct sfd_config *config,
 	error = open_stores(stream, config, boot_id, &beginning, why);
 	if (error < 0)
 		goto out;
-	sfd_clock_init(&stream->clock, now, beginning.not_before_ns);
+	sfd_clock_init(&stream->clock, stream_config->clock_backward, now, &beginning.clock);
 	first = sf_shm_tick_at(&stream_config->layout,
 			       sf_shm_clock_unix_ns(&stream->clock.page, now.mono_ns));
 	if (first <= beginning.above)
 		first = beginning.above + 1;
-	if (first > sf_layout_last_tick(&stream_config->layout)) {
+	if (first > sf_shm_last_tick(&stream_config->layout)) {
 		(void)snprintf(
 			why->text, sizeof(why->text),
 			"stream %s: the layout's time field is used up: choose a layout with "
@@ -138,6 +177,9 @@ int sfd_stream_open(struct sfd_stream *stream, const struct sfd_config *config,
 		goto out;
 	stream->ring.shm.grants->open_mono_ns = beginning.open_mono_ns;
 	start_engine(stream);
+	error = draw_bases(stream, why);
+	if (error < 0)
+		goto out;
 	mark = mark_for(stream, first);
 	/* In both places: if one rots, the other must be a promise of this session, too. */
 	error = sfd_mark_store(stream->mark, mark);
@@ -175,8 +217,6 @@ static bool turn_clock(struct sfd_stream *stream, struct sfd_now now, bool *ret_
 	enum sfd_clock_event event = sfd_clock_update(&stream->clock, now);
 
 	*ret_changed = event != SFD_CLOCK_STEADY;
-	sfd_stats_set(&stream->stats, SF_COUNTER_wall_offset_us,
-		      (uint64_t)(stream->clock.lead_ns / 1000));
 	if (event == SFD_CLOCK_FORWARD)
 		sfd_stats_add(&stream->stats, SF_COUNTER_clock_steps_forward, 1);
 	else if (event == SFD_CLOCK_BACK)
@@ -190,7 +230,10 @@ static void count_beat(struct sfd_stream *stream, uint64_t tick, int64_t unix_ns
 {
 	uint64_t late_us;
 
-	if (!stream->engine.beating || tick == stream->last_beat_tick)
+	if (stream->engine.behind != SF_SHM_BEHIND_NOTHING)
+		stream->last_beat_tick = 0; /* ticks that do not follow the clock are not late */
+	if (!stream->engine.beating || stream->engine.behind != SF_SHM_BEHIND_NOTHING ||
+	    tick == stream->last_beat_tick)
 		return;
 	late_us = (uint64_t)(unix_ns - sf_shm_tick_start_ns(&stream->config->layout, tick)) / 1000;
 	if (stream->last_beat_tick != 0) {
@@ -208,7 +251,8 @@ static void count_beat(struct sfd_stream *stream, uint64_t tick, int64_t unix_ns
 static bool want_mark(struct sfd_stream *stream, uint64_t tick, uint64_t mark)
 {
 	uint64_t ahead = sfd_ticks(&stream->config->layout, SFD_MARK_AHEAD_MS);
-	uint64_t wanted = mark_for(stream, tick);
+	uint64_t horizon = stream->engine.horizon;
+	uint64_t wanted = horizon > tick ? horizon + ahead : mark_for(stream, tick);
 
 	/* relaxed: this thread is the only writer */
 	if (wanted <= mark + ahead / 2 ||
@@ -229,12 +273,49 @@ static int64_t next_turn(const struct sfd_stream *stream, struct sfd_now now, ui
 
 	/* At half speed the lead is used up after twice its length: later, and time falls behind.
 	 */
-	if (stream->clock.lead_ns > 0 && now.mono_ns + 2 * stream->clock.lead_ns < idle)
+	if (stream->clock.in_force == SFD_CLOCK_SLEW && stream->clock.lead_ns > 0 &&
+	    now.mono_ns + 2 * stream->clock.lead_ns < idle)
 		idle = now.mono_ns + 2 * stream->clock.lead_ns;
+	if (stream->engine.behind != SF_SHM_BEHIND_NOTHING &&
+	    stream->clock.page.base_mono_ns < idle)
+		idle = stream->clock.page.base_mono_ns;
 	if (!stream->engine.beating)
 		return idle;
-	beat = sf_shm_clock_mono_ns(&stream->clock.page, sf_shm_tick_start_ns(layout, tick + 1));
+	if (stream->engine.behind == SF_SHM_BEHIND_BORROW) /* time stands still, demand does not */
+		beat = now.mono_ns + layout->tick_ms * INT64_C(1000000);
+	else
+		beat = sf_shm_clock_mono_ns(&stream->clock.page,
+					    sf_shm_tick_start_ns(layout, tick + 1));
 	return beat < idle ? beat : idle;
+}
+
+/**
+ * Clients and the next daemon must not take a ring for one that goes on when it has ended: so the
+ * record says "behind", which ends the ring with this daemon, only while the ring says so, too.
+ */
+static void show_clock(struct sfd_stream *stream)
+{
+	const struct sf_shm_clock *page = &stream->clock.page;
+
+	if (page->behind == SF_SHM_BEHIND_NOTHING)
+		sf_shm_time_write(&stream->runtime->time, page);
+	sf_shm_time_write(&stream->ring.shm.grants->time, page);
+	if (page->behind != SF_SHM_BEHIND_NOTHING)
+		sf_shm_time_write(&stream->runtime->time, page);
+}
+
+/** Applies the clock's policy to the engine. @return whether the page has changed */
+static bool borrow(struct sfd_stream *stream, struct sfd_now now)
+{
+	struct sfd_engine *engine = &stream->engine;
+
+	engine->behind = sf_shm_clock_behind(&stream->clock.page, now.mono_ns);
+	engine->borrow_tick = sf_shm_tick_at(&stream->config->layout,
+					     sfd_clock_free_ns(&stream->clock, now.mono_ns));
+	return engine->behind == SF_SHM_BEHIND_BORROW &&
+	       sfd_clock_borrow(&stream->clock, now,
+				sf_shm_tick_start_ns(&stream->config->layout,
+						     sfd_engine_claimed_up_to(engine)));
 }
 
 int64_t sfd_stream_turn(struct sfd_stream *stream, struct sfd_now now, unsigned *news)
@@ -248,20 +329,22 @@ int64_t sfd_stream_turn(struct sfd_stream *stream, struct sfd_now now, unsigned 
 
 	if (turn_clock(stream, now, &changed))
 		*news |= SFD_TURN_CLOCK;
+	if (borrow(stream, now))
+		changed = true;
+	sfd_stats_set(&stream->stats, SF_COUNTER_wall_offset_us,
+		      (uint64_t)(stream->clock.lead_ns / 1000));
 	unix_ns = sf_shm_clock_unix_ns(&stream->clock.page, now.mono_ns);
 	tick = sf_shm_tick_at(&stream->config->layout, unix_ns);
 	/* Publish before the page shows the time, so that a step makes nobody wait. */
 	sfd_engine_publish(engine, tick, mark);
-	if (changed) {
-		sf_shm_time_write(&stream->ring.shm.grants->time, &stream->clock.page);
-		sf_shm_time_write(&stream->runtime->time, &stream->clock.page);
-	}
+	if (changed)
+		show_clock(stream);
 	sfd_engine_measure(engine, tick, now.mono_ns);
 	sfd_engine_beat(engine, tick);
 	count_beat(stream, tick, unix_ns);
 	if (!engine->beating)
 		stream->last_beat_tick = 0;
-	if (want_mark(stream, engine->horizon > tick ? engine->horizon : tick, mark))
+	if (want_mark(stream, tick, mark))
 		*news |= SFD_TURN_MARK;
 	return next_turn(stream, now, tick);
 }

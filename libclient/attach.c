@@ -111,14 +111,15 @@ static int grants_check(const struct sf_client *client, const struct sf_shm_gran
 		       grants->slots, (unsigned long long)grants->total_bytes);
 		return -EPROTO;
 	}
-	if (grants->node_count < 1 || grants->node_count > SF_NODES_MAX || grants->capacity < 1 ||
+	if (sf_layout_check(&grants->layout, &why) < 0) {
+		sf_log(client, SF_LOG_ERROR, "grants: layout: %s", why.text);
+		return -EPROTO;
+	}
+	if ((grants->node_count < 1) != (grants->layout.format != SF_FORMAT_SNOWFLAKE) ||
+	    grants->node_count > SF_NODES_MAX || grants->capacity < 1 ||
 	    grants->capacity > SF_SHM_CAPACITY_MAX) {
 		sf_log(client, SF_LOG_ERROR, "grants: %u node ids, capacity %u: out of range",
 		       grants->node_count, grants->capacity);
-		return -EPROTO;
-	}
-	if (sf_layout_check(&grants->layout, &why) < 0) {
-		sf_log(client, SF_LOG_ERROR, "grants: layout: %s", why.text);
 		return -EPROTO;
 	}
 	return 0;
@@ -210,8 +211,15 @@ int sf_client_adopt(struct sf_client *client, int grants_fd, int claims_fd, int6
 	attachment->retained = 1;
 	attachment->mono_offset_ns = offset_ns;
 	attachment->older = replaced;
-	if (!replaced)
-		client->layout = attachment->ring.grants->layout;
+	if (!replaced) {
+		const struct sf_shm_grants *grants = attachment->ring.grants;
+
+		client->layout = grants->layout;
+		client->node_count = grants->node_count;
+		memcpy(client->node, grants->node, sizeof(client->node));
+		if (grants->layout.format == SF_FORMAT_HOUND)
+			client->machine = grants->node_packed[0];
+	}
 	/* N1, pairs with N2 in sf_attachment_get() */
 	atomic_store_explicit(&client->newest, attachment, memory_order_release);
 	/* N3, pairs with N4. The replaced ring stays mapped: cursors go from ring to ring, each of

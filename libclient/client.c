@@ -325,3 +325,19 @@ const struct sf_layout *sf_client_layout(const struct sf_client *client)
 {
 	return &client->layout;
 }
+
+const char *sf_client_stream(const struct sf_client *client)
+{
+	return client->stream;
+}
+
+const uint32_t *sf_client_nodes(const struct sf_client *client, uint32_t *ret_count)
+{
+	*ret_count = client->node_count;
+	return client->node;
+}
+
+uint64_t sf_client_machine(const struct sf_client *client)
+{
+	return client->machine;
+}

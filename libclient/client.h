@@ -7,10 +7,12 @@
  *   attach.c     socket, request, reply, mapping and its checks
  *   reattach.c   the same without blocking, while the daemon is gone
  *   client.c     sf_open, sf_close, who holds which attachment
- *   cursor.c     cursors, sf_next's slow path, sf_fill, sf_claim_range
- *   ordered.c    sf_next_ordered
+ *   cursor.c     cursors, and the range that one holds
+ *   narrow.c     sf_next's slow path, sf_fill, sf_claim_range
+ *   wide.c       the same for the wide formats
+ *   ordered.c    sf_next_ordered, sf_next128_ordered
  *   take.c       one claim: tick, ring, and what to do when no ID can be given
- *   default.c    sf_id
+ *   default.c    sf_id, sf_id128, and the cursor behind them
  *
  * Fork: what must not be shared with a child lies on pages with MADV_WIPEONFORK (a cursor's public
  * part, a client's re-attachment); everything else is inherited and stays valid.
@@ -73,17 +75,21 @@ struct sf_client {
 	/* time, replaceable by tests */
 	int64_t (*mono_ns)(void);
 	void (*sleep_until)(int64_t mono_ns);
+	uint32_t node[SF_NODES_MAX]; /* of the ring that the client was opened on */
+	uint32_t node_count;
+	uint64_t machine; /* format hound, likewise */
 	char stream[SF_SHM_STREAM_NAME_MAX];
 	char socket[108];
 };
 
 /** What sf_next_ordered() may reuse while the beat stands still: one tick, ready to claim from. */
 struct sf_ordered {
-	uint32_t ready; /* the rest is valid */
+	uint32_t ready; /* the rest is valid, for IDs of one width; 0 = it is not */
 	uint32_t capacity;
 	uint64_t beat;
 	uint64_t tick;
-	uint64_t first; /* ID of counter 0 */
+	uint64_t first; /* ID of counter 0; wide formats: its lower half */
+	uint64_t high;  /* wide formats: the upper half */
 	uint32_t shift; /* IDs of neighbouring counters are 1 << shift apart */
 	/* places in the ring of the cursor's attachment */
 	const _Atomic uint64_t *shared_beat;
@@ -99,6 +105,7 @@ struct sf_cursor_private {
 	uint32_t wait;
 	uint32_t claim_size; /* adapts: 1 .. sf_claim_limit() */
 	int64_t timeout_ns;
+	int64_t remaining_ns; /* until the wall has caught up, as the last claim saw it */
 	struct sf_ordered ordered;
 };
 
@@ -113,11 +120,17 @@ static inline struct sf_cursor_private *sf_cursor_private(struct sf_cursor *curs
 	return (struct sf_cursor_private *)((char *)cursor + SF_CURSOR_PAGE);
 }
 
+static inline const struct sf_cursor_private *sf_cursor_private_of(const struct sf_cursor *cursor)
+{
+	return (const struct sf_cursor_private *)((const char *)cursor + SF_CURSOR_PAGE);
+}
+
 /** One successful claim, as IDs. */
 struct sf_take {
 	struct sf_shm_range range;
 	uint64_t first;
 	uint64_t step;
+	struct sf_wide wide; /* the first, in a wide format; neighbours differ by 1 in `low` */
 	uint32_t count;
 	uint64_t beat; /* as loaded before the claim */
 	bool live;     /* the daemon beats: the range may be kept while the beat stands */
@@ -144,6 +157,15 @@ int sf_client_adopt(struct sf_client *client, int grants_fd, int claims_fd, int6
 void sf_reattach_step(struct sf_client *client, int64_t mono_ns);
 
 /* cursor.c */
+/** The stream's IDs have more than 64 bits. */
+bool sf_cursor_is_wide(const struct sf_cursor_private *private);
+/** Gives the cursor a new range: of `n` IDs while the daemon beats, else of `n_idle`, which the
+ *  caller must use up before it returns, since nothing tells when they grow old. */
+int sf_cursor_refill(struct sf_cursor *cursor, uint32_t n, uint32_t n_idle, int64_t *deadline_ns);
+/** The range may still be used: its tick is the current one. */
+bool sf_cursor_is_fresh(const struct sf_cursor *cursor);
+/** Doubles after a range that was used up within its tick, halves after one thrown away. */
+void sf_cursor_adapt(struct sf_cursor *cursor);
 void sf_cursor_drop(struct sf_cursor *cursor, struct sf_cursor_private *private);
 void sf_cursor_leave(struct sf_cursor_private *private);
 
@@ -155,5 +177,9 @@ int sf_take(struct sf_cursor_private *cursor, uint32_t n, uint32_t n_idle, int64
 	    struct sf_take *ret_take);
 /** Counters that were claimed and will not be handed out. */
 void sf_count_dropped(const struct sf_shm_ring *ring, uint64_t count);
+
+/* default.c */
+/** The cursor that sf_id() uses on this thread; NULL before its first use. */
+const struct sf_cursor *sf_default_cursor(void);
 
 #endif

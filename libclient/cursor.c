@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* SPDX-FileCopyrightText: The sfd authors */
 /*
- * Cursors: a thread's position in the range it claimed last, and the calls that use it. A cursor
+ * Cursors: a thread's position in the range it claimed last. A cursor
  * is two pages: the public part on a page that fork wipes, the private part on the page after it.
  * A wiped cursor reads as an empty range, so a child's next call starts with a claim of its own.
  */
@@ -80,13 +80,41 @@ int sf_cursor_set_wait(struct sf_cursor *cursor, uint32_t wait, int64_t timeout_
 	return 0;
 }
 
+int64_t sf_cursor_remaining_ms(const struct sf_cursor *cursor)
+{
+	int64_t ns;
+
+	if (!cursor)
+		cursor = sf_default_cursor();
+	if (!cursor)
+		return 0;
+	ns = sf_cursor_private_of(cursor)->remaining_ns;
+	return ns / 1000000 + (ns % 1000000 != 0);
+}
+
+bool sf_cursor_is_wide(const struct sf_cursor_private *private)
+{
+	return private->client->layout.format != SF_FORMAT_SNOWFLAKE;
+}
+
+/** IDs left in the range, which is empty in the half that the stream's format does not use. */
+static uint64_t left_in(const struct sf_cursor *cursor)
+{
+	uint64_t wide = cursor->low_end - cursor->low;
+
+	return cursor->next == cursor->end ? wide : (cursor->end - cursor->next) / cursor->step;
+}
+
 /** Gives up what is left of the range, so that a later ID of this cursor is always larger. */
 void sf_cursor_drop(struct sf_cursor *cursor, struct sf_cursor_private *private)
 {
-	if (cursor->next == cursor->end)
+	uint64_t left = left_in(cursor);
+
+	if (left == 0)
 		return;
-	sf_count_dropped(&private->attachment->ring, (cursor->end - cursor->next) / cursor->step);
+	sf_count_dropped(&private->attachment->ring, left);
 	cursor->next = cursor->end;
+	cursor->low = cursor->low_end;
 }
 
 /** Before the cursor's ring may be unmapped: nothing of the public part points into it any more. */
@@ -98,35 +126,34 @@ void sf_cursor_leave(struct sf_cursor_private *private)
 	cursor->shared_beat = NULL;
 }
 
-/** The range may still be used: it has IDs, and its tick is the current one. */
-static bool cursor_is_fresh(const struct sf_cursor *cursor)
+static bool beat_stands(const struct sf_cursor *cursor)
 {
 	/* relaxed: as in sf_next() */
-	return cursor->next != cursor->end &&
+	return cursor->shared_beat &&
 	       __atomic_load_n(cursor->shared_beat, __ATOMIC_RELAXED) == cursor->beat;
 }
 
-/** Doubles after a range that was used up within its tick, halves after one thrown away. */
-static void adapt_claim_size(struct sf_cursor *cursor, struct sf_cursor_private *private)
+bool sf_cursor_is_fresh(const struct sf_cursor *cursor)
 {
-	uint32_t limit = sf_claim_limit(&private->attachment->ring);
-
-	if (cursor->next != cursor->end)
-	private->claim_size = private->claim_size > 1 ? private->claim_size / 2 : 1;
-	else if (cursor->shared_beat && __atomic_load_n(cursor->shared_beat, __ATOMIC_RELAXED) ==
-						cursor->beat) private->claim_size =
-		private->claim_size > limit / 2 ? limit : private->claim_size * 2;
-	if (private->claim_size > limit)
-	private->claim_size = limit;
+	return left_in(cursor) != 0 && beat_stands(cursor);
 }
 
-/**
- * Gives the cursor a new range: of `n` IDs while the daemon beats, else of `n_idle`, which the
- * caller must use up before it returns, since nothing tells when they grow old.
- */
-static int refill(struct sf_cursor *cursor, struct sf_cursor_private *private, uint32_t n,
-		  uint32_t n_idle, int64_t *deadline_ns)
+void sf_cursor_adapt(struct sf_cursor *cursor)
 {
+	struct sf_cursor_private *private = sf_cursor_private(cursor);
+	uint32_t limit = sf_claim_limit(&private->attachment->ring);
+	uint32_t size = private->claim_size;
+
+	if (left_in(cursor) != 0)
+		size = size > 1 ? size / 2 : 1;
+	else if (beat_stands(cursor))
+		size = size > limit / 2 ? limit : size * 2;
+	private->claim_size = size < limit ? size : limit;
+}
+
+int sf_cursor_refill(struct sf_cursor *cursor, uint32_t n, uint32_t n_idle, int64_t *deadline_ns)
+{
+	struct sf_cursor_private *private = sf_cursor_private(cursor);
 	struct sf_take take;
 	int error;
 
@@ -134,113 +161,17 @@ static int refill(struct sf_cursor *cursor, struct sf_cursor_private *private, u
 	error = sf_take(private, n, n_idle, deadline_ns, &take);
 	if (error < 0)
 		return error;
-	cursor->next = take.first;
-	cursor->end = take.first + take.step * take.count;
-	cursor->step = take.step;
+	if (sf_cursor_is_wide(private)) {
+		cursor->low = take.wide.low;
+		cursor->low_end = take.wide.low + take.count;
+		cursor->high = take.wide.high;
+	} else {
+		cursor->next = take.first;
+		cursor->end = take.first + take.step * take.count;
+		cursor->step = take.step;
+	}
 	cursor->beat = take.beat;
 	cursor->shared_beat =
 		take.live ? (const uint64_t *)&private->attachment->ring.grants->beat : NULL;
-	return 0;
-}
-
-__attribute__((cold, noinline)) int sf_next_slow(struct sf_cursor *cursor, uint64_t *ret_id)
-{
-	struct sf_cursor_private *private = sf_cursor_private(cursor);
-	int64_t deadline_ns = 0;
-	int error;
-
-	adapt_claim_size(cursor, private);
-	error = refill(cursor, private, private->claim_size, 1, &deadline_ns);
-	if (error < 0)
-		return error;
-	*ret_id = cursor->next;
-	cursor->next += cursor->step;
-	return 0;
-}
-
-/* Two IDs side by side; the compiler picks the machine's vectors, or two words where it has none.
- */
-typedef uint64_t id_pair __attribute__((vector_size(16)));
-
-/**
- * Two chains of pairs, since one addition after another would take longer than the stores; aligned,
- * since every fourth pair would straddle two cache lines otherwise.
- */
-static void store_ids(uint64_t *ids, uint64_t first, uint64_t step, size_t count)
-{
-	size_t i = 0;
-
-	if (count > 0 && (uintptr_t)ids % sizeof(id_pair) != 0) {
-		ids[i++] = first;
-		first += step;
-	}
-
-	id_pair even = {first, first + step};
-	id_pair two = {2 * step, 2 * step};
-	id_pair four = two + two;
-	id_pair odd = even + two;
-
-	for (; i + 4 <= count; i += 4, even += four, odd += four) {
-		memcpy(ids + i, &even, sizeof(even));
-		memcpy(ids + i + 2, &odd, sizeof(odd));
-	}
-	for (first = even[0]; i < count; i++, first += step)
-		ids[i] = first;
-}
-
-/** Takes up to `count` IDs out of the cursor's range. */
-static size_t take_range(struct sf_cursor *cursor, uint64_t *ids, size_t count)
-{
-	uint64_t left = (cursor->end - cursor->next) / cursor->step;
-	size_t n = count < left ? count : (size_t)left;
-
-	store_ids(ids, cursor->next, cursor->step, n);
-	cursor->next += n * cursor->step;
-	return n;
-}
-
-int sf_fill(struct sf_cursor *cursor, uint64_t *ret_ids, size_t count)
-{
-	struct sf_cursor_private *private = sf_cursor_private(cursor);
-	int64_t deadline_ns = 0;
-	size_t done = 0;
-
-	if (cursor_is_fresh(cursor))
-		done = take_range(cursor, ret_ids, count);
-	while (done < count) {
-		uint32_t limit = sf_claim_limit(&private->attachment->ring);
-		uint32_t wanted = count - done < limit ? (uint32_t)(count - done) : limit;
-		int error;
-
-		adapt_claim_size(cursor, private);
-		error = refill(cursor, private,
-			       wanted > private->claim_size ? wanted : private->claim_size, wanted,
-			       &deadline_ns);
-		if (error < 0) {
-			sf_count_dropped(&private->attachment->ring, done);
-			return error;
-		}
-		done += take_range(cursor, ret_ids + done, count - done);
-	}
-	return 0;
-}
-
-int sf_claim_range(struct sf_cursor *cursor, uint32_t count, struct sf_range *ret_range)
-{
-	struct sf_cursor_private *private = sf_cursor_private(cursor);
-	uint32_t limit = sf_claim_limit(&private->attachment->ring);
-	int64_t deadline_ns = 0;
-	struct sf_take take;
-	int error;
-
-	if (count < 1 || count > SF_SHM_CLAIM_MAX)
-		return -EINVAL;
-	if (count > limit)
-		count = limit;
-	sf_cursor_drop(cursor, private);
-	error = sf_take(private, count, count, &deadline_ns, &take);
-	if (error < 0)
-		return error;
-	*ret_range = (struct sf_range){.first = take.first, .step = take.step, .count = take.count};
 	return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* SPDX-FileCopyrightText: The sfd authors */
 /*
- * sf_id: one default client for the process, one cursor for each thread, both made at first use.
+ * sf_id and sf_id128: one default client for the process, one cursor for each thread, both made at
+ * first use.
  *
  * Pairs in this file:  D1 -> D2   the default client is open before another thread uses it
  */
@@ -111,4 +112,20 @@ int sf_id(uint64_t *ret_id)
 			return error;
 	}
 	return sf_next_inline(thread_cursor, ret_id);
+}
+
+int sf_id128(struct sf_wide *ret_id)
+{
+	if (__builtin_expect(thread_cursor == NULL, 0)) {
+		int error = open_thread_cursor();
+
+		if (error < 0)
+			return error;
+	}
+	return sf_next128_inline(thread_cursor, ret_id);
+}
+
+const struct sf_cursor *sf_default_cursor(void)
+{
+	return thread_cursor;
 }

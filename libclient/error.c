@@ -20,6 +20,11 @@ const char *sf_strerror(int error)
 		return "sfd is gone and its runway is used up; start sfd again";
 	case EOVERFLOW:
 		return "the layout's time field is used up; choose a layout with a later end";
+	case ETIME:
+		return "the wall clock went back, and the stream refuses until it has caught up";
+	case ENOTSUP:
+		return "the stream's IDs are of the other width: sf_next() is for 64-bit IDs, "
+		       "sf_next128() for the wide formats";
 	case ENOTCONN:
 		return "no sfd listens at the socket; start sfd or check SFD_SOCKET";
 	case ENOENT:

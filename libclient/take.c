@@ -7,6 +7,8 @@
  */
 #include "libclient/client.h"
 
+#include "libclient/formats/pack.h"
+
 #include "shm/beat.h"
 #include "shm/pack.h"
 
@@ -26,6 +28,8 @@ enum ring_status {
 	RING_HORIZON, /* the tick is not published */
 	RING_STALE,   /* the slot was recycled: the clock must be read again */
 	RING_CLOSED,  /* the ring takes over from one that may still be claimed from */
+	RING_BEHIND,  /* the wall went back, and the stream makes callers wait */
+	RING_REFUSED, /* the same, and the stream refuses */
 };
 
 /** The slow path's view of one moment. */
@@ -71,13 +75,22 @@ static int moment_read(const struct sf_client *client, const struct sf_attachmen
 	return 0;
 }
 
+/** Last tick that may be claimed from, whether published or not. */
+static uint64_t ahead_limit(const struct sf_shm_ring *ring, const struct moment *moment)
+{
+	if (sf_shm_clock_behind(&moment->clock, moment->mono_ns) == SF_SHM_BEHIND_BORROW)
+		return UINT64_MAX;
+	return moment->now_tick + ring->grants->ahead_ticks;
+}
+
 /** The engine's three cases. `ret_tick` is the tick that could not be had, on failure. */
-static enum ring_status ring_take(const struct sf_shm_ring *ring, uint64_t now, uint32_t n,
-				  struct sf_shm_range *ret, uint64_t *ret_tick)
+static enum ring_status ring_take(const struct sf_shm_ring *ring, const struct moment *moment,
+				  uint32_t n, struct sf_shm_range *ret, uint64_t *ret_tick)
 {
 	uint64_t horizon = sf_shm_horizon(ring);
 	uint64_t floor = sf_shm_floor(ring);
-	uint64_t limit = now + ring->grants->ahead_ticks;
+	uint64_t limit = ahead_limit(ring, moment);
+	uint64_t now = moment->now_tick;
 	uint64_t tick;
 
 	if (floor > horizon) /* hostile, or a runway that was given back */
@@ -114,6 +127,14 @@ static void pack_range(const struct sf_shm_ring *ring, struct sf_take *take)
 		sf_count_dropped(ring, take->range.count - take->count);
 	take->first = sf_shm_pack(ring->grants, take->range.tick, counter);
 	take->step = sf_shm_step(ring->grants);
+}
+
+/** The same in a wide format, where every range is a run. */
+static void pack_wide(const struct sf_shm_ring *ring, struct sf_take *take)
+{
+	sf_wide_pack(ring->grants->layout.format, &take->range, ring->grants->node_packed[0],
+		     take->range.first, &take->wide);
+	take->count = take->range.count;
 }
 
 /** The ring after the cursor's that is still mapped, held; NULL if there is none. */
@@ -159,6 +180,8 @@ static int64_t wake_time(const struct sf_attachment *attachment, const struct mo
 
 	if (status == RING_CLOSED)
 		until = grants->open_mono_ns;
+	else if (status == RING_BEHIND)
+		until = moment->clock.base_mono_ns;
 	else if (status == RING_AHEAD)
 		until = sf_shm_clock_mono_ns(
 			&moment->clock,
@@ -186,6 +209,10 @@ static int wait_or_give_up(struct sf_cursor_private *cursor, const struct moment
 
 	if (tick > attachment->ring.grants->last_tick)
 		return -EOVERFLOW;
+	if (status == RING_REFUSED) {
+		count_wait(&attachment->ring);
+		return -ETIME;
+	}
 	if (*deadline_ns == 0) {
 		count_wait(&attachment->ring);
 		*deadline_ns = cursor->timeout_ns < 0 || cursor->timeout_ns > INT64_MAX - here
@@ -203,6 +230,26 @@ static int wait_or_give_up(struct sf_cursor_private *cursor, const struct moment
 	return 0;
 }
 
+/**
+ * Whether the stream's policy lets IDs be given at this moment. A ring that is behind ends with its
+ * daemon: nobody is left to hear of the wall, and the next ring may be claimed from at once.
+ */
+static enum ring_status behind_status(const struct moment *moment)
+{
+	if (moment->clock.behind != SF_SHM_BEHIND_NOTHING && !sf_shm_beat_has_owner(moment->beat))
+		return RING_HORIZON;
+	switch (sf_shm_clock_behind(&moment->clock, moment->mono_ns)) {
+	case SF_SHM_BEHIND_WAIT:
+		return RING_BEHIND;
+	case SF_SHM_BEHIND_REFUSE:
+		return RING_REFUSED;
+	case SF_SHM_BEHIND_NOTHING:
+	case SF_SHM_BEHIND_BORROW:
+	default:
+		return RING_OK;
+	}
+}
+
 /** One try at the ring. A page that cannot be read counts as a slot that was recycled. */
 static enum ring_status try_take(struct sf_cursor_private *cursor, uint32_t n, uint32_t n_idle,
 				 struct moment *moment, struct sf_take *take, uint64_t *ret_tick)
@@ -215,16 +262,29 @@ static enum ring_status try_take(struct sf_cursor_private *cursor, uint32_t n, u
 	if (!sf_shm_beat_has_owner(moment->beat))
 		sf_reattach_step(cursor->client, moment->mono_ns - attachment->mono_offset_ns);
 	*ret_tick = moment->now_tick;
-	if (moment->mono_ns < attachment->ring.grants->open_mono_ns)
-		return RING_CLOSED;
-	status = ring_take(&attachment->ring, moment->now_tick, moment->live ? n : n_idle,
-			   &take->range, ret_tick);
+	status = behind_status(moment);
+	if (status == RING_OK && moment->mono_ns < attachment->ring.grants->open_mono_ns)
+		status = RING_CLOSED;
+	if (status == RING_OK)
+		status = ring_take(&attachment->ring, moment, moment->live ? n : n_idle,
+				   &take->range, ret_tick);
 	if (status != RING_OK)
 		return status;
 	take->beat = moment->beat;
 	take->live = moment->live;
-	pack_range(&attachment->ring, take);
+	if (attachment->ring.grants->layout.format == SF_FORMAT_SNOWFLAKE)
+		pack_range(&attachment->ring, take);
+	else
+		pack_wide(&attachment->ring, take);
 	return RING_OK;
+}
+
+/** What is left until the wall has caught up, for who waits for that. */
+static int64_t remaining_ns(const struct moment *moment, enum ring_status status)
+{
+	return status == RING_BEHIND || status == RING_REFUSED
+		       ? moment->clock.base_mono_ns - moment->mono_ns
+		       : 0;
 }
 
 int sf_take(struct sf_cursor_private *cursor, uint32_t n, uint32_t n_idle, int64_t *deadline_ns,
@@ -238,6 +298,7 @@ int sf_take(struct sf_cursor_private *cursor, uint32_t n, uint32_t n_idle, int64
 		enum ring_status status = try_take(cursor, n, n_idle, &moment, ret_take, &tick);
 		int error;
 
+		cursor->remaining_ns = remaining_ns(&moment, status);
 		if (status == RING_OK)
 			return 0;
 		if (status == RING_STALE && ++stale < STALE_MAX)

@@ -28,7 +28,7 @@ static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && sizeof(_Atomic uint64_t) == 8,
 
 /** Another major version is refused; a minor version only appends. */
 #define SF_SHM_ABI_MAJOR 1
-#define SF_SHM_ABI_MINOR 0
+#define SF_SHM_ABI_MINOR 1
 #define SF_SHM_GRANTS_MAGIC UINT64_C(0x31544e5247464453) /* "SDFGRNT1" */
 #define SF_SHM_CLAIMS_MAGIC UINT64_C(0x314d4c4347464453) /* "SDFGCLM1" */
 #define SF_SHM_HEADER_BYTES 4096u
@@ -48,6 +48,7 @@ enum sf_shm_state {
 	SF_SHM_EXHAUSTED = 3, /* the clock is past the layout's last tick */
 	SF_SHM_STOPPED = 4,   /* clean stop: the unused runway was given back */
 	SF_SHM_HELD = 5,      /* the mark cannot be raised: publishing stands still */
+	SF_SHM_BEHIND = 6,    /* the wall went back, and callers wait or are refused meanwhile */
 };
 
 /** One copy of the time page's clock; see shm/timepage.h. */
@@ -56,7 +57,8 @@ struct sf_shm_time {
 	_Atomic int64_t base_mono_ns;
 	/* Unix time of the pair, ns | W: daemon, beat thread | R: clients | relaxed, latch */
 	_Atomic int64_t base_unix_ns;
-	/* time runs at 1 / 2^shift of the monotonic clock; 63 = stands still | relaxed, latch */
+	/* low half: time runs at 1 / 2^shift of the monotonic clock from the pair on; high half:
+	 * enum sf_shm_behind, in force before the pair (since minor 1) | relaxed, latch */
 	_Atomic uint64_t shift;
 };
 
@@ -84,7 +86,7 @@ struct sf_shm_grants {
 	uint32_t ahead_ticks;  /* ahead limit */
 	uint32_t runway_ticks; /* horizon - now, when the daemon has just published */
 	uint32_t capacity;     /* counters of a tick over all nodes, 1..SF_SHM_CAPACITY_MAX */
-	uint32_t node_count;   /* 1..SF_NODES_MAX */
+	uint32_t node_count;   /* 1..SF_NODES_MAX; 0 for the wide formats */
 	uint32_t pid;          /* of the daemon, in its own pid namespace */
 	struct sf_layout layout;
 	char stream[SF_SHM_STREAM_NAME_MAX]; /* NUL-terminated */
@@ -108,8 +110,9 @@ struct sf_shm_grants {
 	uint8_t pad3[252];
 
 	/* ---- constant ---- */
-	uint32_t node[SF_NODES_MAX];        /* node ids, in the order of their bits */
-	uint64_t node_packed[SF_NODES_MAX]; /* the same as bits of an ID, ascending */
+	uint32_t node[SF_NODES_MAX]; /* node ids, in the order of their bits */
+	/* the same as bits of an ID, ascending; format hound: the machine id comes first */
+	uint64_t node_packed[SF_NODES_MAX];
 };
 
 /** One tick's range as the daemon grants it. Written before the claim word carries the tag. */

@@ -196,7 +196,7 @@ static int parse_token(struct parser *parser, const struct sf_shm_token *token)
 		return parse_epoch(parser, token);
 	if (starts_with(token, "tick="))
 		return parse_tick(parser, token);
-	if (preset_find(token))
+	if (preset_find(token) || sf_shm_format_find(token))
 		return sf_shm_refuse_token(
 			parser->why, token,
 			"a preset's name stands alone; write out its notation to change it");
@@ -242,6 +242,7 @@ int sf_layout_parse(const char *text, struct sf_layout *ret_layout, struct sf_wh
 	const struct sf_preset *preset;
 	struct sf_shm_token first;
 	struct sf_shm_token second;
+	unsigned wide;
 
 	sf_shm_clear(why);
 	if (strnlen(text, SF_LAYOUT_TEXT_MAX) == SF_LAYOUT_TEXT_MAX)
@@ -254,9 +255,21 @@ int sf_layout_parse(const char *text, struct sf_layout *ret_layout, struct sf_wh
 				     "t41 n10 s12 epoch=1288834974657 tick=1ms",
 				     preset_names + 1);
 	preset = preset_find(&first);
-	if (preset && !next_token(&position, &second))
+	wide = sf_shm_format_find(&first);
+	if ((preset || wide) && !next_token(&position, &second)) {
+		if (wide)
+			return sf_layout_of_format(wide, ret_layout);
 		text = preset->notation;
+	}
 	return parse_notation(text, ret_layout, why);
+}
+
+static int put_out(const struct sf_shm_text *text, char *buffer, size_t size)
+{
+	if (text->length >= size)
+		return -ENOSPC;
+	memcpy(buffer, text->buffer, text->length + 1);
+	return (int)text->length;
 }
 
 int sf_layout_format(const struct sf_layout *layout, char *buffer, size_t size)
@@ -268,6 +281,10 @@ int sf_layout_format(const struct sf_layout *layout, char *buffer, size_t size)
 
 	if (sf_layout_check(layout, NULL) < 0)
 		return -EINVAL;
+	if (layout->format != SF_FORMAT_SNOWFLAKE) {
+		sf_shm_put_string(&text, sf_format_name(layout->format));
+		return put_out(&text, buffer, size);
+	}
 	while (end > 0) {
 		const struct sf_shm_field *field = sf_shm_fields;
 
@@ -284,14 +301,14 @@ int sf_layout_format(const struct sf_layout *layout, char *buffer, size_t size)
 	sf_shm_put_string(&text, " tick=");
 	sf_shm_put_unsigned(&text, whole_seconds ? layout->tick_ms / 1000 : layout->tick_ms);
 	sf_shm_put_string(&text, whole_seconds ? "s" : "ms");
-	if (text.length >= size)
-		return -ENOSPC;
-	memcpy(buffer, canonical, text.length + 1);
-	return (int)text.length;
+	return put_out(&text, buffer, size);
 }
 
 const char *sf_layout_name(const struct sf_layout *layout)
 {
+	if (layout->format != SF_FORMAT_SNOWFLAKE)
+		return sf_shm_format_check(layout, NULL) < 0 ? NULL
+							     : sf_format_name(layout->format);
 	for (size_t i = 0; i < PRESET_COUNT; i++) {
 		struct sf_layout preset;
 

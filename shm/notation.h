@@ -7,6 +7,7 @@
 #define SF_SHM_NOTATION_H
 
 #include "shm/sflayout.h"
+#include "shm/why.h"
 
 #include <stdint.h>
 
@@ -44,5 +45,16 @@ static inline unsigned sf_shm_field_shift(const struct sf_layout *layout,
 {
 	return ((const uint8_t *)layout)[field->shift_at];
 }
+
+/** Bits of the IDs of a wide layout. */
+unsigned sf_shm_format_bits(const struct sf_layout *layout);
+/** sf_layout_check() for a layout whose format is not 0. */
+int sf_shm_format_check(const struct sf_layout *layout, struct sf_why *why);
+/** The wide format of that name, or SF_FORMAT_SNOWFLAKE. */
+unsigned sf_shm_format_find(const struct sf_shm_token *token);
+/** What functions of 64-bit IDs say of a wide layout, and yield. */
+#define SF_SHM_REFUSE_WIDE(layout, why)                                                            \
+	SF_SHM_REFUSE(why, -EINVAL, "format %s has no 64-bit IDs; use the functions of its own",   \
+		      sf_format_name((layout)->format))
 
 #endif

@@ -7,6 +7,8 @@
  *   node above the sequence   node = nodes[c / 2^s], sequence = c mod 2^s
  *   node below the sequence   node = nodes[c mod m], sequence = c / m       (m node ids)
  *
+ * The wide formats pack (tick, random base of the grant, counter) themselves: libclient/formats/.
+ *
  * Consecutive counters whose IDs are evenly spaced form a run; a cursor holds one run, so that the
  * fast path is one addition.
  */
@@ -56,14 +58,16 @@ static inline uint64_t sf_shm_pack(const struct sf_shm_grants *grants, uint64_t 
 	       sequence << layout->sequence_shift;
 }
 
-/** Counters from `counter` on, itself included, whose IDs are evenly spaced. */
+/** Counters from `counter` on, itself included, whose IDs are evenly spaced: all, in wide formats.
+ */
 static inline uint32_t sf_shm_run(const struct sf_shm_grants *grants, uint32_t counter)
 {
 	const struct sf_layout *layout = &grants->layout;
-	uint32_t last = grants->node_count - 1;
+	uint32_t last;
 
-	if (last == 0)
+	if (grants->node_count <= 1)
 		return SF_SHM_CAPACITY_MAX;
+	last = grants->node_count - 1;
 	if (sf_shm_node_is_low(layout))
 		return 1;
 	/* Neighbouring node ids right above the sequence: its carry is the next node id. */

@@ -99,6 +99,8 @@ int sf_layout_check(const struct sf_layout *layout, struct sf_why *why)
 	int r;
 
 	sf_shm_clear(why);
+	if (layout->format != SF_FORMAT_SNOWFLAKE)
+		return sf_shm_format_check(layout, why);
 	r = check_widths(layout, why);
 	if (r < 0)
 		return r;
@@ -116,7 +118,7 @@ int sf_layout_check(const struct sf_layout *layout, struct sf_why *why)
 				     "the epoch is %" PRId64 " ms; legal is [%" PRId64 ",%" PRId64
 				     "]",
 				     layout->epoch_ms, -SF_SHM_EPOCH_MS_MAX, SF_SHM_EPOCH_MS_MAX);
-	if (layout->pad0[0] || layout->pad0[1])
+	if (layout->pad0[0])
 		return SF_SHM_REFUSE(why, -EINVAL,
 				     "the layout's padding is not zero; it was not written by sfd");
 	return 0;
@@ -129,6 +131,8 @@ unsigned sf_layout_node_bits(const struct sf_layout *layout)
 
 unsigned sf_layout_bits(const struct sf_layout *layout)
 {
+	if (layout->format != SF_FORMAT_SNOWFLAKE)
+		return sf_shm_format_bits(layout);
 	return sf_layout_node_bits(layout) + layout->time_bits + layout->sequence_bits;
 }
 
@@ -156,6 +160,8 @@ static int tick_at(const struct sf_layout *layout, int64_t unix_ms, uint64_t *re
 	int64_t last_ms = sf_layout_last_ms(layout);
 	uint64_t tick;
 
+	if (layout->format != SF_FORMAT_SNOWFLAKE)
+		return SF_SHM_REFUSE_WIDE(layout, why);
 	if (unix_ms < layout->epoch_ms)
 		return SF_SHM_REFUSE(why, -ERANGE,
 				     "time %" PRId64 " ms lies before the layout's epoch; "
@@ -225,6 +231,8 @@ int sf_decompose(const struct sf_layout *layout, uint64_t id, struct sf_parts *r
 	uint64_t ms;
 
 	sf_shm_clear(why);
+	if (layout->format != SF_FORMAT_SNOWFLAKE)
+		return SF_SHM_REFUSE_WIDE(layout, why);
 	if (bits < SF_SHM_ID_BITS_MAX && id >> bits)
 		return SF_SHM_REFUSE(why, -ERANGE,
 				     "id %" PRIu64

@@ -19,12 +19,29 @@
 
 #include <errno.h>
 
-/** Plain copy of what the page says. */
+/** What holds while time stands still at the base, because the wall went back behind it. */
+enum sf_shm_behind {
+	SF_SHM_BEHIND_NOTHING = 0, /* IDs of the base's tick go on; the ahead limit holds */
+	SF_SHM_BEHIND_WAIT = 1,    /* no ID is given until the base */
+	SF_SHM_BEHIND_REFUSE = 2,  /* the same, and callers are told at once */
+	SF_SHM_BEHIND_BORROW = 3,  /* the ahead limit is lifted */
+};
+
+/** Plain copy of what the page says. Before `base_mono_ns` time stands still at the base. */
 struct sf_shm_clock {
 	int64_t base_mono_ns;
 	int64_t base_unix_ns;
 	uint32_t shift;
+	uint32_t behind; /* enum sf_shm_behind: in force before the base */
 };
+
+/** The policy in force at a monotonic reading. */
+static inline enum sf_shm_behind sf_shm_clock_behind(const struct sf_shm_clock *clock,
+						     int64_t mono_ns)
+{
+	return mono_ns < clock->base_mono_ns ? (enum sf_shm_behind)clock->behind
+					     : SF_SHM_BEHIND_NOTHING;
+}
 
 /** Time on the page at a monotonic reading; before the base pair it is the base. */
 static inline int64_t sf_shm_clock_unix_ns(const struct sf_shm_clock *clock, int64_t mono_ns)
@@ -61,12 +78,22 @@ static inline int64_t sf_shm_tick_start_ns(const struct sf_layout *layout, uint6
 	return (layout->epoch_ms + (int64_t)(tick * layout->tick_ms)) * INT64_C(1000000);
 }
 
+/** The last tick of a layout whose start still fits a signed 64-bit count of nanoseconds. */
+static inline uint64_t sf_shm_last_tick(const struct sf_layout *layout)
+{
+	uint64_t representable = sf_shm_tick_at(layout, INT64_MAX);
+	uint64_t last = sf_layout_last_tick(layout);
+
+	return last < representable ? last : representable;
+}
+
 static inline void sf_shm_time_store(struct sf_shm_time *copy, const struct sf_shm_clock *clock)
 {
 	/* relaxed: the latch around it orders them */
 	atomic_store_explicit(&copy->base_mono_ns, clock->base_mono_ns, memory_order_relaxed);
 	atomic_store_explicit(&copy->base_unix_ns, clock->base_unix_ns, memory_order_relaxed);
-	atomic_store_explicit(&copy->shift, clock->shift, memory_order_relaxed);
+	atomic_store_explicit(&copy->shift, (uint64_t)clock->behind << 32 | clock->shift,
+			      memory_order_relaxed);
 }
 
 /** Daemon, beat thread only: show a new clock. */
@@ -91,12 +118,14 @@ static inline int sf_shm_time_read(const struct sf_shm_timepage *page, struct sf
 		/* B1, pairs with T1 */
 		uint64_t sequence = atomic_load_explicit(&page->sequence, memory_order_acquire);
 		const struct sf_shm_time *copy = &page->copy[sequence & 1];
+		uint64_t shift = atomic_load_explicit(&copy->shift, memory_order_relaxed);
 		struct sf_shm_clock clock = {
 			.base_mono_ns =
 				atomic_load_explicit(&copy->base_mono_ns, memory_order_relaxed),
 			.base_unix_ns =
 				atomic_load_explicit(&copy->base_unix_ns, memory_order_relaxed),
-			.shift = (uint32_t)atomic_load_explicit(&copy->shift, memory_order_relaxed),
+			.shift = (uint32_t)shift,
+			.behind = (uint32_t)(shift >> 32),
 		};
 
 		atomic_thread_fence(memory_order_acquire); /* B2, pairs with T2 */

@@ -19,6 +19,10 @@
  *   -EOVERFLOW   the layout's time field is used up: no later tick fits an ID
  *   -ENOTCONN    no daemon listens at the socket
  *   -ENOENT      the daemon has no stream of that name
+ *   -ETIME       the wall clock went back and the stream refuses meanwhile (clock_backward =
+ *                refuse); sf_cursor_remaining_ms() says for how long
+ *   -ENOTSUP     the stream's IDs are of the other width: sf_next() and its kin give 64-bit IDs,
+ *                sf_next128() and its kin those of the wide formats
  *   -EACCES      the stream's access list does not name this user
  *   -EPROTO      the daemon speaks another version, or sent something malformed
  *   -EINVAL      an argument is out of range
@@ -34,7 +38,10 @@
 #ifndef SF_CLIENT_H
 #define SF_CLIENT_H
 
+#include <sfformats.h>
 #include <sflayout.h>
+#include <sfpaging.h>
+#include <sftext.h>
 
 #include <stddef.h>
 #include <stdint.h>
@@ -86,8 +93,12 @@ struct sf_cursor {
 	uint64_t beat;
 	/** The shared beat. */
 	const uint64_t *shared_beat;
-	/** Zero. */
-	uint64_t reserved[3];
+	/** Wide formats: lower half of the next ID to give. */
+	uint64_t low;
+	/** Wide formats: one past the lower half of the last ID of the range. */
+	uint64_t low_end;
+	/** Wide formats: upper half of the range's IDs. */
+	uint64_t high;
 };
 
 /** How to open a client. Zero or NULL in a field means its default. */
@@ -121,6 +132,16 @@ struct sf_range {
 	uint32_t pad0;
 };
 
+/** Neighbouring IDs of a wide format: their lower halves are first.low, first.low + 1, ... */
+struct sf_range128 {
+	/** First ID. */
+	struct sf_wide first;
+	/** How many. */
+	uint32_t count;
+	/** Zero. */
+	uint32_t pad0;
+};
+
 /**
  * Connect to a stream and map its ring. Enters the kernel and may wait for the daemon's answer up
  * to the options' time-out. The connection stays open until sf_close(), so that the daemon can
@@ -143,6 +164,24 @@ SF_API void sf_close(struct sf_client *client);
  */
 SF_API const struct sf_layout *sf_client_layout(const struct sf_client *client);
 
+/** Name of the client's stream. Any thread; valid as long as the client. */
+SF_API const char *sf_client_stream(const struct sf_client *client);
+
+/**
+ * The node ids (machine ids) that the stream's IDs carry, ascending, as they were when the client
+ * was opened (a restarted sfd may be configured otherwise). Any thread; does not enter the
+ * kernel.
+ * @param ret_count number of them; 0 for the wide formats
+ * @return points into the client: valid until its last cursor and itself are closed
+ */
+SF_API const uint32_t *sf_client_nodes(const struct sf_client *client, uint32_t *ret_count);
+
+/**
+ * Machine id of a stream of format hound, 48 bits, as it was when the client was opened; 0 for all
+ * other formats. Any thread; does not enter the kernel.
+ */
+SF_API uint64_t sf_client_machine(const struct sf_client *client);
+
 /**
  * Make a cursor, for one thread at a time. Enters the kernel.
  * @return 0, or -ENOMEM, -EINVAL
@@ -159,6 +198,14 @@ SF_API void sf_cursor_close(struct sf_cursor *cursor);
  * @return 0 or -EINVAL
  */
 SF_API int sf_cursor_set_wait(struct sf_cursor *cursor, uint32_t wait, int64_t timeout_ns);
+
+/**
+ * What was left, when the cursor's last call was refused (-ETIME) or gave up waiting, until the
+ * wall clock has caught up: for how long the stream goes on to refuse or to make callers wait.
+ * @param cursor NULL: the one that sf_id() and sf_id128() use on this thread
+ * @return milliseconds, rounded up, at least 1; 0 when the last call had no such reason to fail
+ */
+SF_API int64_t sf_cursor_remaining_ms(const struct sf_cursor *cursor);
 
 /** Slow path of sf_next(); not for direct use. Same result as sf_next(). */
 SF_API int sf_next_slow(struct sf_cursor *cursor, uint64_t *ret_id);
@@ -195,7 +242,7 @@ SF_INLINE int sf_next_inline(struct sf_cursor *cursor, uint64_t *ret_id)
  * Take the next ID. Strictly increasing per cursor; across cursors equal up to one tick. Inlined in
  * C and C++ (unless SF_NO_INLINE is defined); the same function is exported for languages that
  * cannot inline C.
- * @return 0, or -EAGAIN, -ETIMEDOUT, -ESHUTDOWN, -EOVERFLOW
+ * @return 0, or -EAGAIN, -ETIMEDOUT, -ESHUTDOWN, -EOVERFLOW, -ETIME, -ENOTSUP
  */
 SF_API int sf_next(struct sf_cursor *cursor, uint64_t *ret_id);
 
@@ -205,6 +252,51 @@ SF_INLINE int sf_next(struct sf_cursor *cursor, uint64_t *ret_id)
 	return sf_next_inline(cursor, ret_id);
 }
 #endif
+
+/** Slow path of sf_next128(); not for direct use. Same result as sf_next128(). */
+SF_API int sf_next128_slow(struct sf_cursor *cursor, struct sf_wide *ret_id);
+
+/** Body of sf_next128(), which see. Same budget as sf_next(). */
+SF_INLINE int sf_next128_inline(struct sf_cursor *cursor, struct sf_wide *ret_id)
+{
+	/* Relaxed: as in sf_next_inline(). */
+	if (__builtin_expect(cursor->low != cursor->low_end, 1) &&
+	    __builtin_expect(__atomic_load_n(cursor->shared_beat, __ATOMIC_RELAXED) == cursor->beat,
+			     1)) {
+		uint64_t low = cursor->low;
+		uint64_t high = cursor->high;
+
+		cursor->low = low + 1;
+		ret_id->high = high;
+		ret_id->low = low;
+		return 0;
+	}
+	return sf_next128_slow(cursor, ret_id);
+}
+
+/**
+ * Take the next ID of a stream of a wide format. Strictly increasing per cursor; across cursors
+ * equal up to one tick. Inlined in C and C++ as sf_next() is.
+ * @return 0, -ENOTSUP for a stream of 64-bit IDs, or an error of sf_next()
+ */
+SF_API int sf_next128(struct sf_cursor *cursor, struct sf_wide *ret_id);
+
+#ifndef SF_NO_INLINE
+SF_INLINE int sf_next128(struct sf_cursor *cursor, struct sf_wide *ret_id)
+{
+	return sf_next128_inline(cursor, ret_id);
+}
+#endif
+
+/** sf_next_ordered() for the wide formats. */
+SF_API int sf_next128_ordered(struct sf_cursor *cursor, struct sf_wide *ret_id);
+
+/** sf_fill() for the wide formats. */
+SF_API int sf_fill128(struct sf_cursor *cursor, struct sf_wide *ret_ids, size_t count);
+
+/** sf_claim_range() for the wide formats. */
+SF_API int sf_claim_range128(struct sf_cursor *cursor, uint32_t count,
+			     struct sf_range128 *ret_range);
 
 /**
  * Take an ID that is larger than every ID whose call returned before this one began, on any thread
@@ -233,6 +325,9 @@ SF_API int sf_claim_range(struct sf_cursor *cursor, uint32_t count, struct sf_ra
  * @return 0, or an error of sf_open() or sf_next()
  */
 SF_API int sf_id(uint64_t *ret_id);
+
+/** sf_id() for a default stream of a wide format. */
+SF_API int sf_id128(struct sf_wide *ret_id);
 
 /**
  * A sentence for an error of this library.

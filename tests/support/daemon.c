@@ -103,17 +103,27 @@ void t_daemon_init(struct t_daemon *daemon, unsigned nth)
 		       pattern);
 }
 
-void t_daemon_configure(struct t_daemon *daemon, const char *layout, const char *further)
+void t_daemon_configure_stream(struct t_daemon *daemon, const char *lines)
 {
 	FILE *file = fopen(daemon->config, "we");
 
 	ck_assert_ptr_nonnull(file);
 	(void)fprintf(file,
 		      "[daemon]\nruntime_dir = %s\nstate_dir = %s\nloop = %s\n"
-		      "[stream default]\nlayout = %s\nmachine_id = %u\n%s",
+		      "[stream default]\n%s",
 		      daemon->runtime_dir, daemon->state_dir, daemon->loop ? daemon->loop : "auto",
-		      layout, daemon->machine_id, further);
+		      lines);
 	ck_assert_int_eq(fclose(file), 0);
+}
+
+void t_daemon_configure(struct t_daemon *daemon, const char *layout, const char *further)
+{
+	char lines[1024];
+
+	ck_assert_int_lt(snprintf(lines, sizeof(lines), "layout = %s\nmachine_id = %u\n%s", layout,
+				  daemon->machine_id, further),
+			 (int)sizeof(lines));
+	t_daemon_configure_stream(daemon, lines);
 }
 
 static int try_connect(const char *path)

@@ -32,6 +32,8 @@ struct t_daemon {
 void t_daemon_init(struct t_daemon *daemon, unsigned nth);
 /** Writes the configuration: one stream `default` with a layout, and further lines of it. */
 void t_daemon_configure(struct t_daemon *daemon, const char *layout, const char *further);
+/** Writes the configuration: one stream `default` of these lines. */
+void t_daemon_configure_stream(struct t_daemon *daemon, const char *lines);
 /** Starts it and waits until it accepts connections. */
 void t_daemon_start(struct t_daemon *daemon);
 /** The same with these arguments instead of a configuration; the directories must agree. */

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 /* Inside the tick of a record. */
 #define FLIPPED_BYTE 30
@@ -30,6 +31,21 @@ void t_mark_file_write(const struct t_daemon *daemon, const struct t_mark_file *
 
 	ck_assert_int_eq(write(fd, file->byte, file->length), (ssize_t)file->length);
 	(void)close(fd);
+}
+
+void t_mark_file_promise_more(struct t_mark_file *file, uint64_t ticks)
+{
+	for (size_t i = 0; i < 2; i++) {
+		uint8_t *at = file->byte + i * SFD_MARK_PLACE_BYTES;
+		struct sfd_mark_record record;
+
+		memcpy(&record, at, sizeof(record));
+		record.tick += ticks;
+		record.written_unix_ns += (int64_t)(ticks * record.layout.tick_ms) * 1000000;
+		record.crc = (uint32_t)crc32(0, (const uint8_t *)&record,
+					     offsetof(struct sfd_mark_record, crc));
+		memcpy(at, &record, sizeof(record));
+	}
 }
 
 void t_mark_file_flip_newest(struct t_mark_file *file)

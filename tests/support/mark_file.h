@@ -17,6 +17,8 @@ struct t_mark_file {
 /** Of the stream `default`. */
 void t_mark_file_read(const struct t_daemon *daemon, struct t_mark_file *ret_file);
 void t_mark_file_write(const struct t_daemon *daemon, const struct t_mark_file *file);
+/** Moves the promise of both records on, as if there had been IDs of a later time. */
+void t_mark_file_promise_more(struct t_mark_file *file, uint64_t ticks);
 /** Flips a bit of the record with the higher sequence number. */
 void t_mark_file_flip_newest(struct t_mark_file *file);
 

@@ -21,6 +21,7 @@ int64_t t_mono_step_ns;
 int64_t t_slept_until[64];
 unsigned t_sleeps;
 struct t_ring *t_sleep_ring;
+void (*t_woken)(void);
 char t_client_said[256];
 
 static void configure(struct t_ring *ring, const struct t_ring_setup *setup)
@@ -36,6 +37,9 @@ static void configure(struct t_ring *ring, const struct t_ring_setup *setup)
 		memcpy(config->node, setup->node, sizeof(setup->node));
 	else
 		config->node[0] = 5;
+	if (config->layout.format != SF_FORMAT_SNOWFLAKE)
+		config->node_count = 0;
+	config->machine = T_MACHINE;
 	config->ahead_ms = setup->ahead_ms;
 	config->runway_ms =
 		(setup->runway_ticks ? setup->runway_ticks : 8) * config->layout.tick_ms;
@@ -58,6 +62,7 @@ void t_ring_init(struct t_ring *ring, const struct t_ring_setup *setup)
 	t_mono_step_ns = 0;
 	t_sleeps = 0;
 	t_sleep_ring = NULL;
+	t_woken = NULL;
 	t_client_said[0] = '\0';
 	t_ring_clock(ring, first);
 }
@@ -152,6 +157,8 @@ static void sleep_until(int64_t until_ns)
 	atomic_store_explicit(&t_mono_ns, until_ns, memory_order_relaxed);
 	if (t_sleep_ring)
 		t_ring_turn(t_sleep_ring);
+	if (t_woken)
+		t_woken();
 }
 
 static void say(void *data, int level, const char *message)

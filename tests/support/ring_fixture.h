@@ -24,6 +24,8 @@
 /** Thread id that the engine writes into the beat. */
 #define T_OWNER 4242u
 #define T_MS INT64_C(1000000)
+/** Machine id of a ring of format hound. */
+#define T_MACHINE UINT64_C(0x0242ac110002)
 /** ck_assert_msg() notes every pass on disk; this one, for the inner loops, only a failure. */
 #define T_EXPECT(condition, ...)                                                                   \
 	do {                                                                                       \
@@ -33,9 +35,9 @@
 
 /** Zero in a field means its default. */
 struct t_ring_setup {
-	const char *layout; /* default twitter */
+	const char *layout; /* default twitter; also the name of a wide format */
 	uint32_t node[8];
-	uint32_t node_count; /* default: node 5 alone */
+	uint32_t node_count; /* default: node 5 alone; the wide formats have none */
 	uint32_t ahead_ms;
 	uint32_t runway_ticks; /* default 8, which makes 16 slots */
 	uint64_t first_tick;   /* default T_TICK */
@@ -76,10 +78,12 @@ uint64_t t_ring_waits(const struct t_ring *ring);
 /** The clock. Each reading moves it on by t_mono_step_ns. */
 extern _Atomic int64_t t_mono_ns;
 extern int64_t t_mono_step_ns;
-/** What clients asked to sleep for: the clock jumps there, then t_sleep_ring has its turn. */
+/** What clients asked to sleep for: the clock jumps there, then t_sleep_ring has its turn, and what
+ *  t_woken is set to happens. */
 extern int64_t t_slept_until[64];
 extern unsigned t_sleeps;
 extern struct t_ring *t_sleep_ring;
+extern void (*t_woken)(void);
 
 /** A client on the ring with the test's clock. The time-out is 1 s. */
 struct sf_client *t_client_open(const struct t_ring *ring, uint32_t wait);

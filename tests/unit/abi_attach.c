@@ -218,6 +218,8 @@ static const struct {
 	FIELD(layout.node_shift, 3, "overlaps"),
 	FIELD(layout.tick_ms, 0, "tick"),
 	FIELD(layout.pad0, 1, "padding"),
+	FIELD(layout.format, SF_FORMAT_ULID, "format ulid"),
+	FIELD(layout.format, 5, "format number 5"),
 #undef FIELD
 };
 
@@ -226,6 +228,84 @@ START_TEST(fc63_adopt_of_a_header_that_contradicts_itself_refuses)
 	memcpy((char *)grants + fields[_i].offset, &fields[_i].value, fields[_i].size);
 	seal(SEALS);
 	expect_refusal("grants: ", fields[_i].said);
+}
+END_TEST
+
+/* ---- the wide formats ---- */
+
+/* The copies become those of a wide ring. */
+static void set_up_wide(const char *layout)
+{
+	tear_down();
+	t_ring_init(&fixture, &(struct t_ring_setup){.layout = layout});
+	t_ring_turn(&fixture);
+	client = t_client_new(SF_WAIT_NONE);
+	grants_fd = copy_of(fixture.memory.grants_fd, fixture.memory.shm.grants->total_bytes);
+	claims_fd = copy_of(fixture.memory.claims_fd, fixture.memory.shm.grants->claims_bytes);
+	grants = mmap(NULL, sizeof(*grants), PROT_READ | PROT_WRITE, MAP_SHARED, grants_fd, 0);
+	ck_assert(grants != MAP_FAILED);
+}
+
+static const char *const wide[] = {"ulid", "uuid7", "objectid", "hound"};
+
+START_TEST(adopt_of_a_wide_ring_works)
+{
+	struct sf_cursor *cursor;
+	uint32_t count = 77;
+
+	set_up_wide(wide[_i]);
+	ck_assert_uint_eq(grants->node_count, 0);
+	ck_assert_uint_eq(grants->capacity, SF_SHM_CAPACITY_MAX);
+	ck_assert_uint_eq(grants->node_packed[0], _i == 3 ? T_MACHINE : 0);
+	ck_assert_uint_le(grants->last_tick, sf_layout_last_tick(&grants->layout));
+	seal(SEALS);
+	ck_assert_int_eq(adopt(), 0);
+	ck_assert_str_eq(sf_layout_name(sf_client_layout(client)), wide[_i]);
+	(void)sf_client_nodes(client, &count);
+	ck_assert_uint_eq(count, 0);
+	cursor = t_cursor_open(client);
+	ck_assert_int_eq(sf_next128(cursor, &(struct sf_wide){0, 0}), 0);
+	sf_cursor_close(cursor);
+}
+END_TEST
+
+START_TEST(fc63_adopt_of_a_wide_header_that_contradicts_itself_refuses)
+{
+	static const struct {
+		size_t offset;
+		uint8_t value;
+		const char *said;
+	} table[] = {
+		{offsetof(struct sf_shm_grants, node_count), 1, "1 node ids"},
+		{offsetof(struct sf_shm_grants, layout.sequence_bits), 12, "fields of its own"},
+		{offsetof(struct sf_shm_grants, layout.tick_ms), 7, "fields of its own"},
+		{offsetof(struct sf_shm_grants, layout.time_bits), 41, "fields of its own"},
+		{offsetof(struct sf_shm_grants, layout.epoch_ms), 1, "fields of its own"},
+		{offsetof(struct sf_shm_grants, layout.pad0), 1, "fields of its own"},
+		{offsetof(struct sf_shm_grants, layout.format), 0, "grants: layout"},
+		{offsetof(struct sf_shm_grants, layout.format), 5, "format number 5"},
+	};
+
+	set_up_wide(wide[_i % 4]);
+	((uint8_t *)grants)[table[_i / 4].offset] = table[_i / 4].value;
+	seal(SEALS);
+	expect_refusal("grants: ", table[_i / 4].said);
+}
+END_TEST
+
+/* The daemon came back with another format under the same name. */
+START_TEST(fc63_adopt_of_a_ring_of_another_format_refuses)
+{
+	struct t_ring other;
+
+	t_client_attach(client, &fixture);
+	t_ring_init(&other, &(struct t_ring_setup){.layout = wide[_i]});
+	t_client_said[0] = '\0';
+	ck_assert_int_eq(sf_client_adopt(client, other.memory.grants_fd, other.memory.claims_fd, 0),
+			 -EPROTO);
+	expect_said("layout");
+	ck_assert_str_eq(sf_layout_name(sf_client_layout(client)), "twitter");
+	t_ring_deinit(&other);
 }
 END_TEST
 
@@ -318,6 +398,11 @@ void t_add_abi_attach(Suite *suite)
 	tcase_add_loop_test(attach, fc63_adopt_of_claims_of_another_size_refuses, 0, 2);
 	tcase_add_loop_test(attach, fc63_adopt_of_a_header_that_contradicts_itself_refuses, 0,
 			    T_COUNT(fields));
+	tcase_add_loop_test(attach, adopt_of_a_wide_ring_works, 0, T_COUNT(wide));
+	tcase_add_loop_test(attach, fc63_adopt_of_a_wide_header_that_contradicts_itself_refuses, 0,
+			    4 * 8);
+	tcase_add_loop_test(attach, fc63_adopt_of_a_ring_of_another_format_refuses, 0,
+			    T_COUNT(wide));
 	tcase_add_test(attach, adopt_of_punched_claims_works);
 	tcase_add_test(attach, fc63_refused_ring_leaves_the_old_one_in_use);
 	tcase_add_test(attach, ring_init_seals_what_clients_get);

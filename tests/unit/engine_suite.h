@@ -10,5 +10,6 @@
 
 void t_add_engine_stop(Suite *suite);
 void t_add_engine_demand(Suite *suite);
+void t_add_engine_wide(Suite *suite);
 
 #endif

@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -34,6 +36,11 @@ static const struct {
 	{"t62 n1 s1", "t62 n1 s1 epoch=0 tick=1ms"},
 	{"t2 n31 s31", "t2 n31 s31 epoch=0 tick=1ms"},
 	{"t2 w30 p1 s31", "t2 w30 p1 s31 epoch=0 tick=1ms"},
+	/* the wide formats have no notation but their name */
+	{"ulid", "ulid"},
+	{"\tuuid7 ", "uuid7"},
+	{"objectid", "objectid"},
+	{"hound", "hound"},
 };
 
 START_TEST(parse_legal_text_gives_canonical_form)
@@ -69,6 +76,13 @@ static const struct {
 	{"twitter twitter", "\"twitter\"", "alone"},
 	{"twitter tick=1ms", "\"twitter\"", "alone"},
 	{"t41 n10 s12 baidu", "\"baidu\"", "alone"},
+	{"ulid ulid", "\"ulid\"", "alone"},
+	{"objectid tick=1s", "\"objectid\"", "alone"},
+	{"t41 n10 s12 hound", "\"hound\"", "alone"},
+	{"Ulid", "\"Ulid\"", "twitter"},
+	{"ulid7", "\"ulid7\"", "twitter"},
+	{"uuid", "\"uuid\"", "twitter"},
+	{"snowflake", "\"snowflake\"", "twitter"},
 	{"x41 n10 s12", "\"x41\"", "letters t n w p s"},
 	{"T41 n10 s12", "\"T41\"", "letters t n w p s"},
 	{"41 n10 s12", "\"41\"", "letters t n w p s"},
@@ -140,7 +154,8 @@ static const struct {
 
 START_TEST(parse_malformed_text_is_refused)
 {
-	static const struct sf_layout untouched = {.epoch_ms = 1, .tick_ms = 2, .pad0 = {3, 4}};
+	static const struct sf_layout untouched = {
+		.epoch_ms = 1, .tick_ms = 2, .format = 3, .pad0 = {4}};
 	struct sf_layout layout = untouched;
 	struct sf_why why;
 	int r = sf_layout_parse(malformed[_i].text, &layout, &why);
@@ -207,27 +222,29 @@ static const struct {
 	const char *says;
 } illegal[] = {
 	{{0}, "time field (t) has 0 bits"},
-	{{0, 1, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0, 0}}, "[1,63]"},
-	{{0, 1, 255, 22, 10, 12, 0, 0, 0, 0, 12, 0, {0, 0}}, "[1,63]"},
-	{{0, 1, 41, 22, 32, 12, 0, 0, 0, 0, 12, 0, {0, 0}}, "[0,31]"},
-	{{0, 1, 41, 22, 10, 12, 0, 0, 0, 0, 0, 0, {0, 0}}, "sequence field (s) has 0 bits"},
-	{{0, 1, 41, 12, 0, 0, 0, 0, 0, 0, 12, 0, {0, 0}}, "node field is missing"},
-	{{0, 1, 41, 32, 10, 12, 0, 0, 10, 22, 12, 0, {0, 0}}, "leave n out"},
-	{{0, 1, 20, 44, 0, 0, 16, 28, 16, 12, 12, 0, {0, 0}}, "at most 31"},
-	{{0, 1, 63, 22, 10, 12, 0, 0, 0, 0, 12, 0, {0, 0}}, "85 bits"},
-	{{0, 1, 41, 23, 10, 12, 0, 0, 0, 0, 12, 0, {0, 0}}, "lies at bit 23"},
-	{{0, 1, 41, 21, 10, 12, 0, 0, 0, 0, 12, 0, {0, 0}}, "overlaps"},
-	{{0, 1, 41, 255, 10, 12, 0, 0, 0, 0, 12, 0, {0, 0}}, "lies at bit 255"},
-	{{0, 1, 41, 22, 10, 11, 0, 0, 0, 0, 12, 0, {0, 0}}, "overlaps"},
-	{{0, 1, 41, 22, 10, 12, 0, 0, 0, 0, 12, 10, {0, 0}}, "overlaps"},
-	{{0, 1, 41, 22, 10, 12, 0, 1, 0, 0, 12, 0, {0, 0}}, "worker field (w), 0 bits"},
-	{{0, 1, 41, 0, 10, 53, 0, 0, 0, 0, 12, 41, {0, 0}}, "before all others"},
-	{{0, 0, 41, 22, 10, 12, 0, 0, 0, 0, 12, 0, {0, 0}}, "tick is 0 ms"},
-	{{0, 60001, 41, 22, 10, 12, 0, 0, 0, 0, 12, 0, {0, 0}}, "[1,60000]"},
-	{{9000000000001, 1, 41, 22, 10, 12, 0, 0, 0, 0, 12, 0, {0, 0}}, "epoch"},
-	{{INT64_MIN, 1, 41, 22, 10, 12, 0, 0, 0, 0, 12, 0, {0, 0}}, "-9223372036854775808"},
-	{{0, 1, 41, 22, 10, 12, 0, 0, 0, 0, 12, 0, {1, 0}}, "padding"},
-	{{0, 1, 41, 22, 10, 12, 0, 0, 0, 0, 12, 0, {0, 255}}, "padding"},
+	{{0, 1, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}, "[1,63]"},
+	{{0, 1, 255, 22, 10, 12, 0, 0, 0, 0, 12, 0, 0, {0}}, "[1,63]"},
+	{{0, 1, 41, 22, 32, 12, 0, 0, 0, 0, 12, 0, 0, {0}}, "[0,31]"},
+	{{0, 1, 41, 22, 10, 12, 0, 0, 0, 0, 0, 0, 0, {0}}, "sequence field (s) has 0 bits"},
+	{{0, 1, 41, 12, 0, 0, 0, 0, 0, 0, 12, 0, 0, {0}}, "node field is missing"},
+	{{0, 1, 41, 32, 10, 12, 0, 0, 10, 22, 12, 0, 0, {0}}, "leave n out"},
+	{{0, 1, 20, 44, 0, 0, 16, 28, 16, 12, 12, 0, 0, {0}}, "at most 31"},
+	{{0, 1, 63, 22, 10, 12, 0, 0, 0, 0, 12, 0, 0, {0}}, "85 bits"},
+	{{0, 1, 41, 23, 10, 12, 0, 0, 0, 0, 12, 0, 0, {0}}, "lies at bit 23"},
+	{{0, 1, 41, 21, 10, 12, 0, 0, 0, 0, 12, 0, 0, {0}}, "overlaps"},
+	{{0, 1, 41, 255, 10, 12, 0, 0, 0, 0, 12, 0, 0, {0}}, "lies at bit 255"},
+	{{0, 1, 41, 22, 10, 11, 0, 0, 0, 0, 12, 0, 0, {0}}, "overlaps"},
+	{{0, 1, 41, 22, 10, 12, 0, 0, 0, 0, 12, 10, 0, {0}}, "overlaps"},
+	{{0, 1, 41, 22, 10, 12, 0, 1, 0, 0, 12, 0, 0, {0}}, "worker field (w), 0 bits"},
+	{{0, 1, 41, 0, 10, 53, 0, 0, 0, 0, 12, 41, 0, {0}}, "before all others"},
+	{{0, 0, 41, 22, 10, 12, 0, 0, 0, 0, 12, 0, 0, {0}}, "tick is 0 ms"},
+	{{0, 60001, 41, 22, 10, 12, 0, 0, 0, 0, 12, 0, 0, {0}}, "[1,60000]"},
+	{{9000000000001, 1, 41, 22, 10, 12, 0, 0, 0, 0, 12, 0, 0, {0}}, "epoch"},
+	{{INT64_MIN, 1, 41, 22, 10, 12, 0, 0, 0, 0, 12, 0, 0, {0}}, "-9223372036854775808"},
+	{{0, 1, 41, 22, 10, 12, 0, 0, 0, 0, 12, 0, 1, {0}}, "format ulid has fields of its own"},
+	{{0, 1, 48, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, {0}}, "format objectid has fields of its own"},
+	{{0, 1, 41, 22, 10, 12, 0, 0, 0, 0, 12, 0, 5, {0}}, "format number 5"},
+	{{0, 1, 41, 22, 10, 12, 0, 0, 0, 0, 12, 0, 0, {255}}, "padding"},
 };
 
 START_TEST(check_illegal_layout_is_refused)
@@ -242,6 +259,90 @@ START_TEST(check_illegal_layout_is_refused)
 	ck_assert_uint_lt(strlen(why.text), sizeof(why.text) - 1);
 	ck_assert_int_eq(sf_layout_format(layout, text, sizeof(text)), -EINVAL);
 	ck_assert_str_eq(text, "as before");
+}
+END_TEST
+
+/* ---- the wide formats ---- */
+
+static const struct {
+	const char *name;
+	uint64_t last_tick;
+	int64_t last_ms;
+	uint32_t tick_ms;
+	uint8_t time_bits;
+	unsigned bits;
+} wide[] = {
+	[SF_FORMAT_ULID] = {"ulid", 281474976710655, 281474976710655, 1, 48, 128},
+	[SF_FORMAT_UUID7] = {"uuid7", 281474976710655, 281474976710655, 1, 48, 128},
+	[SF_FORMAT_OBJECTID] = {"objectid", 4294967295, 4294967295999, 1000, 32, 96},
+	[SF_FORMAT_HOUND] = {"hound", 281474976710655, 281474976710655, 1, 48, 128},
+};
+
+START_TEST(of_format_says_what_a_tick_is)
+{
+	const unsigned format = (unsigned)_i;
+	struct sf_layout parsed = t_layout_parse(wide[_i].name);
+	struct sf_layout layout;
+
+	memset(&layout, 0x5a, sizeof(layout));
+	ck_assert_int_eq(sf_layout_of_format(format, &layout), 0);
+	t_layout_same(&layout, &parsed);
+	ck_assert_int_eq(sf_layout_check(&layout, NULL), 0);
+	ck_assert_str_eq(sf_format_name(format), wide[_i].name);
+	ck_assert_str_eq(sf_layout_name(&layout), wide[_i].name);
+	ck_assert_uint_eq(layout.format, format);
+	ck_assert_int_eq(layout.epoch_ms, 0);
+	ck_assert_uint_eq(layout.tick_ms, wide[_i].tick_ms);
+	ck_assert_uint_eq(layout.time_bits, wide[_i].time_bits);
+	ck_assert_uint_eq(sf_layout_bits(&layout), wide[_i].bits);
+	ck_assert_uint_eq(sf_layout_node_bits(&layout), 0);
+	ck_assert_uint_eq(sf_layout_last_tick(&layout), wide[_i].last_tick);
+	ck_assert_int_eq(sf_layout_last_ms(&layout), wide[_i].last_ms);
+	/* any other field spoils it */
+	layout.sequence_bits = 12;
+	ck_assert_int_eq(sf_layout_check(&layout, NULL), -EINVAL);
+	ck_assert_ptr_null(sf_layout_name(&layout));
+}
+END_TEST
+
+START_TEST(of_format_without_a_wide_format_is_refused)
+{
+	static const unsigned wrong[] = {SF_FORMAT_SNOWFLAKE, SF_FORMAT_HOUND + 1, 255, 256,
+					 UINT_MAX};
+	struct sf_layout layout = {.epoch_ms = 42};
+
+	for (size_t i = 0; i < T_COUNT(wrong); i++) {
+		ck_assert_int_eq(sf_layout_of_format(wrong[i], &layout), -EINVAL);
+		ck_assert_int_eq(layout.epoch_ms, 42);
+		if (i > 0)
+			ck_assert_ptr_null(sf_format_name(wrong[i]));
+	}
+	ck_assert_str_eq(sf_format_name(SF_FORMAT_SNOWFLAKE), "snowflake");
+}
+END_TEST
+
+/* Nothing of 64 bits comes out of a wide layout. */
+START_TEST(packing_of_a_wide_layout_is_refused)
+{
+	const struct sf_parts good = {.unix_ms = 1750000000000};
+	struct sf_layout layout = t_layout_parse(wide[_i].name);
+	struct sf_parts parts = {.node = 42};
+	struct sf_why why;
+	uint64_t id = 42;
+	char says[64];
+
+	(void)snprintf(says, sizeof(says), "format %s has no 64-bit IDs", wide[_i].name);
+	ck_assert_int_eq(sf_compose(&layout, &good, &id, &why), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(why.text, says));
+	ck_assert_int_eq(sf_id_min(&layout, good.unix_ms, &id, &why), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(why.text, says));
+	ck_assert_int_eq(sf_id_max(&layout, good.unix_ms, &id, &why), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(why.text, says));
+	ck_assert_int_eq(sf_decompose(&layout, 7, &parts, &why), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(why.text, says));
+	ck_assert_int_eq(sf_decompose(&layout, 7, &parts, NULL), -EINVAL);
+	ck_assert_uint_eq(id, 42);
+	ck_assert_uint_eq(parts.node, 42);
 }
 END_TEST
 
@@ -285,6 +386,7 @@ void t_add_layout_notation(Suite *suite)
 	TCase *parsing = tcase_create("parse");
 	TCase *formatting = tcase_create("format");
 	TCase *checking = tcase_create("check");
+	TCase *formats = tcase_create("formats");
 	TCase *writing = tcase_create("why");
 
 	tcase_add_loop_test(parsing, parse_legal_text_gives_canonical_form, 0, T_COUNT(legal));
@@ -296,6 +398,12 @@ void t_add_layout_notation(Suite *suite)
 	suite_add_tcase(suite, formatting);
 	tcase_add_loop_test(checking, check_illegal_layout_is_refused, 0, T_COUNT(illegal));
 	suite_add_tcase(suite, checking);
+	tcase_add_loop_test(formats, of_format_says_what_a_tick_is, SF_FORMAT_ULID,
+			    SF_FORMAT_HOUND + 1);
+	tcase_add_test(formats, of_format_without_a_wide_format_is_refused);
+	tcase_add_loop_test(formats, packing_of_a_wide_layout_is_refused, SF_FORMAT_ULID,
+			    SF_FORMAT_HOUND + 1);
+	suite_add_tcase(suite, formats);
 	tcase_add_test(writing, why_long_sentence_is_cut_and_terminated);
 	tcase_add_test(writing, why_numbers_are_written_in_full);
 	suite_add_tcase(suite, writing);

@@ -20,6 +20,5 @@ void t_layout_same(const struct sf_layout *a, const struct sf_layout *b);
 
 void t_add_layout_notation(Suite *suite);
 void t_add_layout_model(Suite *suite);
-void t_add_layout_vectors(Suite *suite);
 
 #endif

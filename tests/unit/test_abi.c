@@ -31,6 +31,16 @@ struct field {
 		.now_size = sizeof(((struct now *)NULL)->field)                                    \
 	}
 
+/** Reserved bytes that got a meaning since: the fields from `first` up to the end of `last`. */
+#define SPENT(now, first, last, then, field)                                                       \
+	{                                                                                          \
+		.name = #now "." #first, .then_offset = offsetof(struct then, field),              \
+		.then_size = sizeof(((struct then *)NULL)->field),                                 \
+		.now_offset = offsetof(struct now, first),                                         \
+		.now_size = offsetof(struct now, last) + sizeof(((struct now *)NULL)->last) -      \
+			    offsetof(struct now, first)                                            \
+	}
+
 static const struct field fields[] = {
 	FIELD(sf_layout, sf_shm_v1_layout, epoch_ms),
 	FIELD(sf_layout, sf_shm_v1_layout, tick_ms),
@@ -44,7 +54,7 @@ static const struct field fields[] = {
 	FIELD(sf_layout, sf_shm_v1_layout, process_shift),
 	FIELD(sf_layout, sf_shm_v1_layout, sequence_bits),
 	FIELD(sf_layout, sf_shm_v1_layout, sequence_shift),
-	FIELD(sf_layout, sf_shm_v1_layout, pad0),
+	SPENT(sf_layout, format, pad0, sf_shm_v1_layout, pad0),
 	FIELD(sf_shm_time, sf_shm_v1_time, base_mono_ns),
 	FIELD(sf_shm_time, sf_shm_v1_time, base_unix_ns),
 	FIELD(sf_shm_time, sf_shm_v1_time, shift),
@@ -97,7 +107,7 @@ static const struct field fields[] = {
 	FIELD(sf_cursor, sf_shm_v1_cursor, step),
 	FIELD(sf_cursor, sf_shm_v1_cursor, beat),
 	FIELD(sf_cursor, sf_shm_v1_cursor, shared_beat),
-	FIELD(sf_cursor, sf_shm_v1_cursor, reserved),
+	SPENT(sf_cursor, low, high, sf_shm_v1_cursor, reserved),
 };
 
 static const struct {

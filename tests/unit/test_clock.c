@@ -2,7 +2,7 @@
 /* SPDX-FileCopyrightText: The sfd authors */
 /*
  * daemon/clock.c: the policy `slew` against a wall clock that steps, drifts and jitters. The time
- * page itself is in clock_page.c.
+ * page itself is in clock_page.c, the other policies are in clock_policies.c.
  */
 #include "daemon/clock.h"
 
@@ -25,7 +25,7 @@ static struct sfd_now now;
 static void set_up(void)
 {
 	now = (struct sfd_now){.mono_ns = MONO, .wall_ns = WALL};
-	sfd_clock_init(&policy, now, 0);
+	sfd_clock_init(&policy, SFD_CLOCK_SLEW, now, &(struct sfd_clock_start){0});
 }
 
 static int64_t shown(void)
@@ -57,12 +57,14 @@ END_TEST
 
 START_TEST(init_behind_the_last_daemon_starts_there_and_slews)
 {
-	sfd_clock_init(&policy, now, WALL + SECOND);
+	sfd_clock_init(&policy, SFD_CLOCK_SLEW, now,
+		       &(struct sfd_clock_start){WALL + SECOND, true});
 	ck_assert_int_eq(shown(), WALL + SECOND);
 	ck_assert_int_eq(policy.lead_ns, SECOND);
 	pass(SECOND);
 	ck_assert_int_eq(shown(), WALL + SECOND + SECOND / 2);
-	sfd_clock_init(&policy, now, now.wall_ns - SECOND);
+	sfd_clock_init(&policy, SFD_CLOCK_SLEW, now,
+		       &(struct sfd_clock_start){now.wall_ns - SECOND, true});
 	ck_assert_int_eq(shown(), now.wall_ns);
 }
 END_TEST
@@ -290,6 +292,8 @@ int main(void)
 	tcase_add_test(slew, now_reads_both_clocks);
 	suite_add_tcase(suite, slew);
 	t_add_clock_page(suite);
+	t_add_clock_policies(suite);
+	t_add_clock_borrow(suite);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

@@ -29,8 +29,8 @@ static const struct {
 	 "sfd.conf:5: unknown key \"run_dir\": the keys of a [daemon] section are runtime_dir, "
 	 "state_dir, log_level, loop"},
 	{T_STREAM_A "\n\nnode = 1\n",
-	 "sfd.conf:6: unknown key \"node\": the keys of a [stream NAME] section are layout, "
-	 "machine_id, ahead_ms, runway_ms, clock_backward, sequence_start, allow"},
+	 "sfd.conf:6: unknown key \"node\": the keys of a [stream NAME] section are format, "
+	 "layout, machine_id, ahead_ms, runway_ms, clock_backward, sequence_start, allow"},
 	{T_STREAM_A "= 1\n", "sfd.conf:4: unknown key \"\""},
 	{"layout = twitter\n" T_STREAM_A, "sfd.conf:1: key \"layout\" stands outside a section"},
 	{T_STREAM_A "machine_id = 1\n", "sfd.conf:4: machine_id is given twice, first in line 3"},
@@ -74,11 +74,9 @@ static const struct {
 	{T_STREAM_A "ahead_ms = 18446744073709551617\n", "ahead_ms \"18446744073709551617\" is"},
 	{T_STREAM_A "runway_ms = 99\n", "runway_ms \"99\" is not"},
 	{T_STREAM_A "runway_ms = 600001\n", "milliseconds in [100,600000]"},
-	{T_STREAM_A "clock_backward = wait\n",
-	 "sfd.conf:4: clock_backward \"wait\" is not in this version: use slew"},
-	{T_STREAM_A "clock_backward = refuse\n", "\"refuse\" is not in this version: use slew"},
-	{T_STREAM_A "clock_backward = ahead\n", "\"ahead\" is not in this version: use slew"},
-	{T_STREAM_A "clock_backward = jump\n", "known are slew, wait, refuse and ahead"},
+	{T_STREAM_A "clock_backward = jump\n",
+	 "sfd.conf:4: clock_backward \"jump\" is unknown: use slew, wait, refuse or ahead"},
+	{T_STREAM_A "clock_backward =\n", "clock_backward \"\" is unknown"},
 	{T_STREAM_A "sequence_start = one\n", "\"one\" is unknown: use zero or spread"},
 	{T_STREAM_A "allow = no-such-user-here\n", "sfd.conf:4: allow: \"no-such-user-here\": no"},
 	{T_STREAM_A "allow =\n", "sfd.conf:4: allow: the access list has an empty entry"},

@@ -3,7 +3,7 @@
 /*
  * daemon/engine.c with injected time: publishing, the mark, exact counts. The source is included,
  * so that its publishing has the race windows. Demand and beat are in engine_demand.c, the clean
- * stop is in engine_stop.c.
+ * stop is in engine_stop.c, wide formats and a wall that is behind are in engine_wide.c.
  */
 #include "tests/support/hook.h"
 
@@ -364,6 +364,7 @@ int main(void)
 	suite_add_tcase(suite, counts);
 	t_add_engine_demand(suite);
 	t_add_engine_stop(suite);
+	t_add_engine_wide(suite);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

@@ -321,7 +321,6 @@ int main(void)
 	suite_add_tcase(suite, ids);
 	t_add_layout_notation(suite);
 	t_add_layout_model(suite);
-	t_add_layout_vectors(suite);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

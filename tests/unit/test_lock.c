@@ -91,7 +91,7 @@ static void child_locks_dir(const char *dir)
 	expect_child(0);
 }
 
-static void child_locks_nodes(const uint32_t *node, uint32_t count)
+static void child_locks_nodes(const uint64_t *node, uint32_t count)
 {
 	int fd;
 
@@ -239,10 +239,10 @@ END_TEST
 START_TEST(lock_nodes_held_by_another_names_the_id_and_its_pid)
 {
 	const uint32_t base = node_base();
-	const uint32_t theirs[] = {base + 3, base + 4, base + 5, base + 9};
-	const uint32_t at_range[] = {base + 1, base + 2, base + 4};
-	const uint32_t at_single[] = {base + 7, base + 8, base + 9, base + 10};
-	const uint32_t below_range[] = {base + 2, base + 3, base + 4};
+	const uint64_t theirs[] = {base + 3, base + 4, base + 5, base + 9};
+	const uint64_t at_range[] = {base + 1, base + 2, base + 4};
+	const uint64_t at_single[] = {base + 7, base + 8, base + 9, base + 10};
+	const uint64_t below_range[] = {base + 2, base + 3, base + 4};
 	char text[32];
 	int fd = 77;
 
@@ -264,8 +264,8 @@ END_TEST
 START_TEST(lock_nodes_beside_those_of_another_succeeds)
 {
 	const uint32_t base = node_base();
-	const uint32_t theirs[] = {base + 3, base + 4, base + 9};
-	const uint32_t ours[] = {base, base + 2, base + 5, base + 6, base + 8, base + 10};
+	const uint64_t theirs[] = {base + 3, base + 4, base + 9};
+	const uint64_t ours[] = {base, base + 2, base + 5, base + 6, base + 8, base + 10};
 	int fd = -1;
 
 	child_locks_nodes(theirs, 3);
@@ -279,8 +279,8 @@ END_TEST
 START_TEST(lock_nodes_refused_in_part_holds_none)
 {
 	const uint32_t base = node_base();
-	const uint32_t theirs[] = {base + 3};
-	const uint32_t ours[] = {base + 1, base + 3};
+	const uint64_t theirs[] = {base + 3};
+	const uint64_t ours[] = {base + 1, base + 3};
 	int fd = -1;
 
 	child_locks_nodes(theirs, 1);
@@ -292,7 +292,7 @@ END_TEST
 
 START_TEST(lock_nodes_after_the_holder_was_killed_succeeds)
 {
-	const uint32_t node[] = {node_base()};
+	const uint64_t node[] = {node_base()};
 	int fd = -1;
 
 	child_locks_nodes(node, 1);
@@ -314,7 +314,7 @@ static bool mount_both(void)
 
 START_TEST(lock_nodes_makes_a_file_for_every_user_whatever_the_umask)
 {
-	const uint32_t node[] = {7};
+	const uint64_t node[] = {7};
 	struct stat status;
 	int fd = -1;
 
@@ -330,7 +330,7 @@ END_TEST
 
 START_TEST(lock_nodes_meets_another_user_in_the_same_file)
 {
-	const uint32_t node[] = {7};
+	const uint64_t node[] = {7};
 	int fd = -1;
 
 	if (!mount_both())
@@ -349,7 +349,7 @@ END_TEST
 
 START_TEST(lock_nodes_without_run_lock_uses_tmp)
 {
-	const uint32_t node[] = {7};
+	const uint64_t node[] = {7};
 	int fd = -1;
 
 	if (!mount_both())
@@ -364,10 +364,52 @@ START_TEST(lock_nodes_without_run_lock_uses_tmp)
 }
 END_TEST
 
+/* Hound's are of another kind: clear of all node ids, and named as addresses are. */
+START_TEST(lock_nodes_of_hound_ids_names_them_in_hexadecimal)
+{
+	const uint32_t base = node_base();
+	const uint64_t theirs[] = {SFD_LOCK_HOUND | UINT64_C(0x020000000000) | base};
+	const uint64_t node[] = {base};
+	const uint64_t ours[] = {base, SFD_LOCK_HOUND | (UINT64_C(0x020000000000) + base - 1),
+				 theirs[0]};
+	char text[64];
+	int fd = -1;
+
+	child_locks_nodes(theirs, 1);
+	(void)snprintf(text, sizeof(text), "machine id 0x02%010x is in use", base);
+	ck_assert_int_eq(sfd_lock_nodes(ours, 3, &fd, &why), -EBUSY);
+	expect_sentence(text);
+	expect_pid_of_child();
+	ck_assert_int_eq(fd, -1);
+	ck_assert_int_eq(sfd_lock_nodes(node, 1, &fd, &why), 0);
+	(void)close(fd);
+	ck_assert_int_eq(sfd_lock_nodes(ours, 2, &fd, &why), 0);
+	(void)close(fd);
+}
+END_TEST
+
+/* The highest of 48 bits, and 0, beside node id 0. */
+START_TEST(lock_nodes_of_hound_ids_at_both_ends_are_told_apart)
+{
+	const uint64_t theirs[] = {0, SFD_LOCK_HOUND | (SFD_LOCK_HOUND - 1)};
+	const uint64_t lowest[] = {SFD_LOCK_HOUND};
+	const uint64_t highest[] = {SFD_LOCK_HOUND | (SFD_LOCK_HOUND - 1)};
+	int fd = -1;
+
+	if (!mount_both())
+		return;
+	child_locks_nodes(theirs, 2);
+	ck_assert_int_eq(sfd_lock_nodes(lowest, 1, &fd, &why), 0);
+	(void)close(fd);
+	ck_assert_int_eq(sfd_lock_nodes(highest, 1, &fd, &why), -EBUSY);
+	expect_sentence("machine id 0xffffffffffff is in use");
+}
+END_TEST
+
 /* Falling back would make two files, and two holders of one machine id. */
 START_TEST(lock_nodes_in_a_file_that_cannot_be_used_never_falls_back)
 {
-	const uint32_t node[] = {7};
+	const uint64_t node[] = {7};
 	int fd = -1;
 
 	if (!mount_both())
@@ -407,6 +449,8 @@ int main(void)
 	tcase_add_test(nodes, lock_nodes_beside_those_of_another_succeeds);
 	tcase_add_test(nodes, lock_nodes_refused_in_part_holds_none);
 	tcase_add_test(nodes, lock_nodes_after_the_holder_was_killed_succeeds);
+	tcase_add_test(nodes, lock_nodes_of_hound_ids_names_them_in_hexadecimal);
+	tcase_add_test(nodes, lock_nodes_of_hound_ids_at_both_ends_are_told_apart);
 	tcase_add_test(nodes, lock_nodes_makes_a_file_for_every_user_whatever_the_umask);
 	tcase_add_test(nodes, lock_nodes_meets_another_user_in_the_same_file);
 	tcase_add_test(nodes, lock_nodes_without_run_lock_uses_tmp);

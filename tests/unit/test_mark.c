@@ -332,7 +332,7 @@ START_TEST(open_of_another_format_version_refuses)
 	memcpy(image + 1996, &crc, sizeof(crc));
 	t_state_write("own.mark", image, sizeof(image));
 	t_mark_refused(&twitter, -EPROTO,
-		       "own.mark has format version 9, this sfd knows version 1");
+		       "own.mark has format version 9, this sfd knows version 2");
 }
 END_TEST
 
