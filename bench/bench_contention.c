@@ -200,7 +200,7 @@ _Noreturn static void process_main(struct worker *worker)
 {
 	struct bench_client client;
 
-	if (bench_client_open(&client) < 0)
+	if (bench_client_open(NULL, &client) < 0)
 		_exit(EXIT_FAILURE);
 	worker->cursor = client.cursor;
 	_exit(work(worker) < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
@@ -288,7 +288,7 @@ int main(void)
 		     0);
 	if (field == MAP_FAILED)
 		return bench_fail("cannot map shared memory", -errno);
-	if (bench_client_open(&client) < 0)
+	if (bench_client_open(NULL, &client) < 0)
 		return EXIT_FAILURE;
 	error = measure_all(field, &client);
 	bench_client_close(&client);

@@ -2,34 +2,38 @@
 /* SPDX-FileCopyrightText: The sfd authors */
 /*
  * Question: what does one fetch cost one thread, beside the cheapest things it could be compared
- * with? Pinned to one CPU; every way is measured once a round, so that a change of the CPU's clock
- * meets all of them.
+ * with, and one of a wide format beside one of 64 bits? Pinned to one CPU. Arguments are the names
+ * of the streams of wide formats to measure.
  */
 #include "bench/bare.h"
-#include "bench/bench_support.h"
+#include "bench/bench_rounds.h"
 
+#include <errno.h>
 #include <stdalign.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-/* Shortest time that is measured. */
-#define CHUNK_NS INT64_C(5000000)
 #define FILL_SMALL 1000
 #define FILL_LARGE 100000
+#define STREAMS_MAX 4
 
 /** What the ways work on. */
 struct field {
 	struct sf_cursor *cursor;
-	uint64_t *ids; /* FILL_LARGE entries */
+	uint64_t *ids;            /* FILL_LARGE entries */
+	struct sf_wide *wide_ids; /* FILL_SMALL entries */
 };
-
-/** A way: does `count` operations. @return 0 or a negative errno */
-typedef int (*way_fn)(const struct field *field, uint64_t count);
 
 static __thread uint64_t thread_word;
 
-static int increment(const struct field *field, uint64_t count)
+static struct sf_cursor *cursor_of(const void *field)
+{
+	return ((const struct field *)field)->cursor;
+}
+
+static int increment(const void *field, uint64_t count)
 {
 	(void)field;
 	for (uint64_t i = 0; i < count; i++) {
@@ -39,7 +43,7 @@ static int increment(const struct field *field, uint64_t count)
 	return 0;
 }
 
-static int bare_call(const struct field *field, uint64_t count)
+static int bare_call(const void *field, uint64_t count)
 {
 	uint64_t word = 0;
 
@@ -49,7 +53,7 @@ static int bare_call(const struct field *field, uint64_t count)
 	return 0;
 }
 
-static int locked_add(const struct field *field, uint64_t count)
+static int locked_add(const void *field, uint64_t count)
 {
 	static alignas(128) _Atomic uint64_t word;
 
@@ -60,7 +64,7 @@ static int locked_add(const struct field *field, uint64_t count)
 	return 0;
 }
 
-static int clock_read(const struct field *field, uint64_t count)
+static int clock_read(const void *field, uint64_t count)
 {
 	struct timespec now;
 
@@ -72,9 +76,9 @@ static int clock_read(const struct field *field, uint64_t count)
 	return 0;
 }
 
-static int next_inline(const struct field *field, uint64_t count)
+static int next_inline(const void *field, uint64_t count)
 {
-	struct sf_cursor *cursor = field->cursor;
+	struct sf_cursor *cursor = cursor_of(field);
 	uint64_t id;
 
 	for (uint64_t i = 0; i < count; i++) {
@@ -87,14 +91,14 @@ static int next_inline(const struct field *field, uint64_t count)
 	return 0;
 }
 
-static int next_called(const struct field *field, uint64_t count)
+static int next_called(const void *field, uint64_t count)
 {
-	return bench_next_called(field->cursor, count);
+	return bench_next_called(cursor_of(field), count);
 }
 
-static int next_ordered(const struct field *field, uint64_t count)
+static int next_ordered(const void *field, uint64_t count)
 {
-	struct sf_cursor *cursor = field->cursor;
+	struct sf_cursor *cursor = cursor_of(field);
 	uint64_t id;
 
 	for (uint64_t i = 0; i < count; i++) {
@@ -107,12 +111,13 @@ static int next_ordered(const struct field *field, uint64_t count)
 	return 0;
 }
 
-static int claim_one(const struct field *field, uint64_t count)
+static int claim_one(const void *field, uint64_t count)
 {
+	struct sf_cursor *cursor = cursor_of(field);
 	struct sf_range range;
 
 	for (uint64_t i = 0; i < count; i++) {
-		int error = sf_claim_range(field->cursor, 1, &range);
+		int error = sf_claim_range(cursor, 1, &range);
 
 		if (error < 0)
 			return error;
@@ -134,12 +139,12 @@ static int fill(const struct field *field, uint64_t count, uint64_t batch)
 	return 0;
 }
 
-static int fill_small(const struct field *field, uint64_t count)
+static int fill_small(const void *field, uint64_t count)
 {
 	return fill(field, count, FILL_SMALL);
 }
 
-static int fill_large(const struct field *field, uint64_t count)
+static int fill_large(const void *field, uint64_t count)
 {
 	return fill(field, count, FILL_LARGE);
 }
@@ -159,17 +164,77 @@ static int store(const struct field *field, uint64_t count, uint64_t batch)
 	return 0;
 }
 
-static int store_small(const struct field *field, uint64_t count)
+static int store_small(const void *field, uint64_t count)
 {
 	return store(field, count, FILL_SMALL);
 }
 
-static int store_large(const struct field *field, uint64_t count)
+static int store_large(const void *field, uint64_t count)
 {
 	return store(field, count, FILL_LARGE);
 }
 
-static int attach(const struct field *field, uint64_t count)
+static int next128_inline(const void *field, uint64_t count)
+{
+	struct sf_cursor *cursor = cursor_of(field);
+	struct sf_wide id;
+
+	for (uint64_t i = 0; i < count; i++) {
+		int error = sf_next128(cursor, &id);
+
+		if (error < 0)
+			return error;
+		BENCH_KEEP(&id);
+	}
+	return 0;
+}
+
+static int next128_ordered(const void *field, uint64_t count)
+{
+	struct sf_cursor *cursor = cursor_of(field);
+	struct sf_wide id;
+
+	for (uint64_t i = 0; i < count; i++) {
+		int error = sf_next128_ordered(cursor, &id);
+
+		if (error < 0)
+			return error;
+		BENCH_KEEP(&id);
+	}
+	return 0;
+}
+
+/** What fill128() fills, from a counter. */
+static int store128(const void *field, uint64_t count)
+{
+	struct sf_wide *ids = ((const struct field *)field)->wide_ids;
+	uint64_t word = thread_word;
+
+	for (uint64_t done = 0; done < count; done += FILL_SMALL) {
+		for (uint64_t i = 0; i < FILL_SMALL; i++)
+			ids[i] = (struct sf_wide){.high = count, .low = word++};
+		BENCH_BARRIER();
+	}
+	thread_word = word;
+	return 0;
+}
+
+/** As fill_small(). */
+static int fill128(const void *field, uint64_t count)
+{
+	struct sf_wide *ids = ((const struct field *)field)->wide_ids;
+
+	for (uint64_t done = 0; done < count; done += FILL_SMALL) {
+		int error = sf_fill128(cursor_of(field), ids, FILL_SMALL);
+
+		if (error < 0)
+			return error;
+		BENCH_BARRIER();
+	}
+	return 0;
+}
+
+static int attach(const void *field, uint64_t count)
 {
 	(void)field;
 	for (uint64_t i = 0; i < count; i++) {
@@ -183,101 +248,101 @@ static int attach(const struct field *field, uint64_t count)
 	return 0;
 }
 
-struct measure {
-	struct bench_result result;
-	way_fn way;
-	uint64_t multiple; /* operations come in multiples of this */
-	uint64_t count;    /* operations of a chunk */
+/** A row of the table. */
+struct row {
+	const char *name;
+	bench_run_fn run;
+	uint64_t multiple;
 };
 
-#define WAY(label, function, unit)                                                                 \
-	{                                                                                          \
-		.result = {.question = "fetch", .name = (label)}, .way = (function),               \
-		.multiple = (unit)                                                                 \
-	}
-
-static struct measure measures[] = {
-	WAY("increment", increment, 1000),
-	WAY("bare_call", bare_call, 1000),
-	WAY("xadd", locked_add, 1000),
-	WAY("clock", clock_read, 1000),
-	WAY("next_inline", next_inline, 1000),
-	WAY("next_called", next_called, 1000),
-	WAY("next_ordered", next_ordered, 1000),
-	WAY("store_1000", store_small, FILL_SMALL),
-	WAY("fill_1000", fill_small, FILL_SMALL),
-	WAY("store_100000", store_large, FILL_LARGE),
-	WAY("fill_100000", fill_large, FILL_LARGE),
-	WAY("claim", claim_one, 1000),
-	WAY("attach", attach, 1),
+static const struct row rows[] = {
+	{"increment", increment, 1000},
+	{"bare_call", bare_call, 1000},
+	{"xadd", locked_add, 1000},
+	{"clock", clock_read, 1000},
+	{"next_inline", next_inline, 1000},
+	{"next_called", next_called, 1000},
+	{"next_ordered", next_ordered, 1000},
+	{"store_1000", store_small, FILL_SMALL},
+	{"fill_1000", fill_small, FILL_SMALL},
+	{"store_100000", store_large, FILL_LARGE},
+	{"fill_100000", fill_large, FILL_LARGE},
+	{"store128_1000", store128, FILL_SMALL},
+	{"claim", claim_one, 1000},
+	{"attach", attach, 1},
 };
 
-#define MEASURES (sizeof(measures) / sizeof(measures[0]))
+/* Of each stream of a wide format, whose name is put behind. */
+static const struct row wide_rows[] = {
+	{"next128", next128_inline, 1000},
+	{"next128_ordered", next128_ordered, 1000},
+	{"fill128_1000", fill128, FILL_SMALL},
+};
 
-/** One chunk, with the daemon beating. @return its time, or a negative errno */
-static int64_t chunk(const struct field *field, const struct measure *measure, uint64_t count)
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+#define WIDE_ROWS (sizeof(wide_rows) / sizeof(wide_rows[0]))
+
+/** Everything that is measured: the stream of 64-bit IDs first. */
+struct plan {
+	struct bench_client client[1 + STREAMS_MAX];
+	struct field field[1 + STREAMS_MAX];
+	size_t streams;
+	struct bench_way way[ROWS + STREAMS_MAX * WIDE_ROWS];
+	char name[ROWS + STREAMS_MAX * WIDE_ROWS][48];
+	size_t ways;
+};
+
+/** @param stream a suffix of the rows' names; NULL: the stream of 64-bit IDs */
+static int plan_stream(struct plan *plan, const char *stream, const struct row *row, size_t n)
 {
-	int error = bench_warm_up(field->cursor);
-	int64_t start;
+	struct field *field = &plan->field[plan->streams];
+	int error = bench_client_open(stream, &plan->client[plan->streams]);
 
 	if (error < 0)
 		return error;
-	start = bench_now_ns();
-	error = measure->way(field, count);
-	return error < 0 ? error : bench_now_ns() - start;
-}
+	field->cursor = plan->client[plan->streams++].cursor;
+	for (size_t i = 0; i < n; i++, plan->ways++) {
+		char *name = plan->name[plan->ways];
 
-/** Finds how many operations fill a chunk. */
-static int calibrate(const struct field *field, struct measure *measure)
-{
-	int64_t ns = 0;
-
-	for (measure->count = measure->multiple; ns < CHUNK_NS; measure->count *= 2) {
-		ns = chunk(field, measure, measure->count);
-		if (ns < 0)
-			return (int)ns;
+		(void)snprintf(name, sizeof(plan->name[0]), "%s%s%s", row[i].name,
+			       stream ? "_" : "", stream ? stream : "");
+		plan->way[plan->ways] = (struct bench_way){
+			.result = {.question = "fetch", .name = name},
+			.run = row[i].run,
+			.field = field,
+			.cursor = field->cursor,
+			.multiple = row[i].multiple,
+		};
 	}
 	return 0;
 }
 
-static int measure_all(const struct field *field)
+static int plan_all(struct plan *plan, char **streams)
 {
-	int error = 0;
+	int error = plan_stream(plan, NULL, rows, ROWS);
 
-	for (size_t i = 0; i < MEASURES && error == 0; i++)
-		error = calibrate(field, &measures[i]);
-	for (size_t n = 0; n < BENCH_ROUNDS * MEASURES && error == 0; n++) {
-		struct measure *measure = &measures[n % MEASURES];
-		int64_t ns = chunk(field, measure, measure->count);
-
-		if (ns < 0)
-			error = (int)ns;
-		measure->result.ns[n / MEASURES] = (double)ns / (double)measure->count;
-		measure->result.per_second[n / MEASURES] =
-			(double)measure->count * 1e9 / (double)ns;
-	}
+	for (; *streams && error == 0; streams++)
+		error = plan_stream(plan, *streams, wide_rows, WIDE_ROWS);
 	return error;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	static uint64_t ids[FILL_LARGE];
-	struct bench_client client;
-	struct field field = {.ids = ids};
+	static struct sf_wide wide_ids[FILL_SMALL];
+	static struct plan plan;
 	int error = bench_pin(0);
 
+	if (argc > 1 + STREAMS_MAX)
+		return bench_fail("too many streams", -E2BIG);
 	if (error < 0)
 		return bench_fail("cannot pin to a CPU", error);
-	if (bench_client_open(&client) < 0)
+	for (size_t i = 0; i < 1 + STREAMS_MAX; i++)
+		plan.field[i] = (struct field){.ids = ids, .wide_ids = wide_ids};
+	if (plan_all(&plan, argv + 1) < 0)
 		return EXIT_FAILURE;
-	field.cursor = client.cursor;
-	error = measure_all(&field);
-	bench_client_close(&client);
-	if (error < 0)
-		return bench_fail("cannot take an ID", error);
-	for (size_t i = 0; i < MEASURES; i++) {
-		measures[i].result.ops = (double)measures[i].count;
-		bench_emit(&measures[i].result);
-	}
-	return EXIT_SUCCESS;
+	error = bench_rounds(plan.way, plan.ways);
+	while (plan.streams > 0)
+		bench_client_close(&plan.client[--plan.streams]);
+	return error < 0 ? bench_fail("cannot take an ID", error) : EXIT_SUCCESS;
 }

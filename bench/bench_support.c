@@ -63,9 +63,9 @@ static void show(void *data, int level, const char *message)
 		(void)fprintf(stderr, "bench: %s\n", message);
 }
 
-int bench_client_open(struct bench_client *ret_client)
+int bench_client_open(const char *stream, struct bench_client *ret_client)
 {
-	struct sf_options options = {.size = sizeof(options), .log = show};
+	struct sf_options options = {.size = sizeof(options), .stream = stream, .log = show};
 	struct bench_client client = {0};
 	int error = sf_open(&options, &client.client);
 
@@ -86,19 +86,29 @@ void bench_client_close(struct bench_client *client)
 	sf_close(client->client);
 }
 
+/** Any ID: a cursor alone does not tell how wide its stream's are. */
+static int fetch(struct sf_cursor *cursor)
+{
+	struct sf_wide wide;
+	uint64_t id;
+	int error = sf_next(cursor, &id);
+
+	return error == -ENOTSUP ? sf_next128(cursor, &wide) : error;
+}
+
 int bench_warm_up(struct sf_cursor *cursor)
 {
 	int64_t until = bench_now_ns() + WARM_UP_NS;
-	uint64_t id;
 
 	do {
 		for (int i = 0; i < WARM_BATCH; i++) {
-			int error = sf_next(cursor, &id);
+			int error = fetch(cursor);
 
 			if (error < 0)
 				return error;
 		}
-	} while (cursor->next == cursor->end && bench_now_ns() < until);
+	} while (cursor->next == cursor->end && cursor->low == cursor->low_end &&
+		 bench_now_ns() < until);
 	return 0;
 }
 

@@ -3,7 +3,7 @@
 /*
  * What the benchmark programs share: time, CPUs, a cursor to fetch from, and how a result is
  * printed. Main thread, unless a function says otherwise. Every program prints one JSON object a
- * line and takes its stream from SFD_SOCKET and SFD_STREAM.
+ * line; those that take IDs look for the daemon at SFD_SOCKET.
  */
 #ifndef BENCH_SUPPORT_H
 #define BENCH_SUPPORT_H
@@ -37,14 +37,17 @@ struct bench_client {
 	struct sf_cursor *cursor;
 };
 
-/** @return 0, or a negative errno after one sentence on stderr */
-int bench_client_open(struct bench_client *ret_client);
+/**
+ * @param stream NULL: the one that SFD_STREAM names
+ * @return 0, or a negative errno after one sentence on stderr
+ */
+int bench_client_open(const char *stream, struct bench_client *ret_client);
 void bench_client_close(struct bench_client *client);
 
 /**
  * Fetch until the daemon beats, which shows in that the cursor keeps a range; half a second at
  * most. Any thread.
- * @return 0 or an error of sf_next()
+ * @return 0 or an error of sf_next() or sf_next128()
  */
 int bench_warm_up(struct sf_cursor *cursor);
 

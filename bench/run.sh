@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 # Measures what an ID costs, beside what it could be compared with; prints a table and writes
 # BUILDDIR/bench/results.json. Starts two daemons in a temporary directory, one with layout twitter,
-# one with a layout too wide to saturate, and stops them. Wants an otherwise idle machine.
+# one with a layout too roomy to saturate and streams of wide formats, and stops them. Wants an
+# otherwise idle machine.
 # usage: bash bench/run.sh [BUILDDIR]      default: build/bench, which is made when missing
 set -euo pipefail
 case "${1:-}" in
 -h | --help)
-	sed -n '3,6s/^# //p' "$0"
+	sed -n '3,7s/^# //p' "$0"
 	exit 0
 	;;
 -*)
@@ -22,7 +23,8 @@ esac
 [ $# -eq 0 ] || chosen=$(readlink -m "$1")
 cd "$(dirname "$(readlink -f "$0")")/.."
 build=${chosen:-build/bench}
-wide='t41 n1 s22'
+roomy='t41 n1 s22'
+formats=(ulid uuid7 objectid)
 
 work=$(mktemp -d)
 daemons=()
@@ -57,13 +59,21 @@ sfd=$(built sfd)
 sfctl=$(built sfctl)
 bench_fetch=$(built bench_fetch)
 bench_contention=$(built bench_contention)
+bench_formats=$(built bench_formats)
 
-start() { # NAME LAYOUT MACHINE_ID...: with the first machine id that is free on this host
+streams() { # LAYOUT MACHINE_ID FORMAT...: a configuration; a stream has the name of its format
+	printf '[stream default]\nlayout = %s\nmachine_id = %s\n' "$1" "$2"
+	local format
+	for format in "${@:3}"; do
+		printf '[stream %s]\nformat = %s\n' "$format" "$format"
+	done
+}
+start() { # NAME LAYOUT "MACHINE_ID..." FORMAT...: with the first machine id free on this host
 	local name=$1 layout=$2 machine pid
-	shift 2
-	for machine in "$@"; do
-		"$sfd" --runtime-dir "$work/$name" --state-dir "$work/$name.state" \
-			--machine-id "$machine" --layout "$layout" 2>"$work/$name.log" &
+	for machine in $3; do
+		streams "$layout" "$machine" "${@:4}" >"$work/$name.conf"
+		"$sfd" --config "$work/$name.conf" --runtime-dir "$work/$name" \
+			--state-dir "$work/$name.state" 2>"$work/$name.log" &
 		pid=$!
 		daemons+=("$pid")
 		for _ in $(seq 200); do
@@ -76,12 +86,12 @@ start() { # NAME LAYOUT MACHINE_ID...: with the first machine id that is free on
 	cat "$work/$name.log" >&2
 	exit 1
 }
-start wide "$wide" 0 1
-start twitter twitter 1023 1022 1021
+start roomy "$roomy" "0 1" "${formats[@]}"
+start twitter twitter "1023 1022 1021"
 
-measure() { # NAME PROGRAM: one of the programs of this folder, against the daemon NAME
+measure() { # NAME PROGRAM ARGUMENT...: a program of this folder, against the daemon NAME
 	echo "   $(basename "$2"), layout $1" >&2
-	SFD_SOCKET=$work/$1/sfd.sock "$2" | jq -c --arg layout "$1" '{layout: $layout} + .' \
+	SFD_SOCKET=$work/$1/sfd.sock "${@:2}" | jq -c --arg layout "$1" '{layout: $layout} + .' \
 		>>"$work/programs"
 }
 sfctl_bench() { # NAME ARGUMENT...
@@ -93,15 +103,16 @@ sfctl_bench() { # NAME ARGUMENT...
 }
 
 echo "== measuring (about two minutes; load $(cut -d ' ' -f 1 /proc/loadavg), best below 0.1)" >&2
-measure wide "$bench_fetch"
+measure roomy "$bench_fetch" "${formats[@]}"
 measure twitter "$bench_fetch"
-[ "$(nproc)" -lt 2 ] || measure wide "$bench_contention"
+[ "$(nproc)" -lt 2 ] || measure roomy "$bench_contention"
+measure none "$bench_formats"
 for shape in "1 1" "2 1" "1 2"; do
 	read -r processes threads <<<"$shape"
 	for run in "next 100000000" "call 50000000" "ordered 10000000" "fill 200000000" \
 		"range 200000000"; do
 		read -r mode ids <<<"$run"
-		sfctl_bench wide --mode "$mode" --ids "$ids" --processes "$processes" \
+		sfctl_bench roomy --mode "$mode" --ids "$ids" --processes "$processes" \
 			--threads "$threads"
 	done
 	for mode in next ordered; do
@@ -111,7 +122,7 @@ for shape in "1 1" "2 1" "1 2"; do
 done
 
 echo "== whole commands" >&2
-export SFD_SOCKET=$work/wide/sfd.sock
+export SFD_SOCKET=$work/roomy/sfd.sock
 "$sfctl" next -n 1000000 >"$work/ids"
 seq 1100000 | awk '{ # about 100 MB
 	printf "{\"time\":\"2024-06-01T12:00:00Z\",\"host\":\"web-%d\",", $1 % 16
@@ -119,7 +130,7 @@ seq 1100000 | awk '{ # about 100 MB
 }' >"$work/records"
 commands=(
 	"next -n 1000000"
-	"decode --layout '$wide'"
+	"decode --layout '$roomy'"
 	"stamp --input ndjson"
 )
 inputs=(/dev/null "$work/ids" "$work/records")
@@ -150,7 +161,7 @@ jq -n -f bench/report.jq --slurpfile programs "$work/programs" --slurpfile sfctl
 	--arg commit "$(git rev-parse HEAD 2>/dev/null || echo none)" \
 	--arg date "$(date -u +%FT%TZ)" \
 	--arg load "$(cut -d ' ' -f 1-3 /proc/loadavg)" \
-	--arg wide "$wide" >"$build/bench/results.json"
+	--arg roomy "$roomy" >"$build/bench/results.json"
 jq -r -f bench/table.jq "$build/bench/results.json"
 echo
 echo "results: $build/bench/results.json"

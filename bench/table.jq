@@ -24,6 +24,12 @@ def rate: . / 1e6 | cell(1; 10);
   "  \(.name | left(24))\(.ns | cell(2; 10))\(.least_ns | cell(2; 10))" +
   "\(.greatest_ns | cell(2; 10))  \(.layout)"),
 "",
+("ns, wide IDs as text" | left(26)) + ("median" | right(10)) + ("least" | right(10)) +
+  ("greatest" | right(10)),
+(.programs[] | select(.question == "formats") |
+  "  \(.name | left(24))\(.ns | cell(2; 10))\(.least_ns | cell(2; 10))" +
+  "\(.greatest_ns | cell(2; 10))"),
+"",
 ("two cores" | left(26)) + ("ns each" | right(10)) + ("least" | right(10)) +
   ("M/s all" | right(10)) + ("  layout"),
 (.programs[] | select(.question == "contention") |
@@ -43,7 +49,11 @@ def rate: . / 1e6 | cell(1; 10);
   "  \(.command | left(44))\(.median_s | cell(3; 10))" +
   "\(if .input_bytes > 0 then .input_bytes / .median_s / 1e6 else null end | cell(0; 10))"),
 "",
-("ratio, median of the rounds" | left(46)) + ("measured" | right(10)) + ("goal" | right(12)),
-(.ratios[] |
+("goals: ratios (median of the rounds'), ns" | left(46)) + ("measured" | right(10)) +
+  ("goal" | right(10)),
+(.goals[] |
   "  \(.what | left(44))\(.value | cell(2; 10))" +
-  "\(if .at_most then "<= \(.at_most | fixed(2))" else ">= \(.at_least | fixed(2))" end | right(12))")
+  (if has("at_most") then "<= \(.at_most | fixed(2))"
+   elif has("at_least") then ">= \(.at_least | fixed(2))"
+   else "-" end | right(10)) +
+  (if has("met") then if .met then "  met" else "  missed" end else "" end))

@@ -20,48 +20,65 @@ prefix=$(meson introspect "$build" --buildoptions |
 	python3 -c 'import json,sys; print(next(o["value"] for o in json.load(sys.stdin) if o["name"]=="prefix"))')
 base=$root$prefix
 library=$(find "$root" -name 'libsfclient.so.0')
-for file in "$base"/sbin/sfd "$base"/bin/sfctl "$base"/include/sfclient.h \
-	"$base"/include/sflayout.h "$library"; do
+libraries=${library%/*}
+for file in "$base"/sbin/sfd "$base"/bin/sfctl "$libraries/libsfclient.a"; do
 	[ -e "$file" ] || {
 		echo "not installed: $file"
 		exit 1
 	}
 done
-[ -e "$(dirname "$library")/libsfclient.a" ] || {
-	echo "not installed: libsfclient.a"
-	exit 1
-}
 
-echo "soname and dependencies"
-readelf -d "$library" | grep -q 'SONAME.*\[libsfclient.so.0\]'
-others=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
-	grep -vE '^(libc\.so\.|ld-linux)' || true)
-[ -z "$others" ] || {
-	echo "libsfclient needs more than libc: $others"
-	exit 1
-}
-
-echo "exported symbols are those of the map"
-nm -D --defined-only "$library" | awk '$2 != "A" {print $3}' | sed 's/@.*//' | sort >"$work/exported"
-sed -n '/global:/,/local:/s/^[[:space:]]*\(sf_[a-z0-9_]*\);.*/\1/p' libclient/libsfclient.map |
-	sort >"$work/mapped"
-diff "$work/mapped" "$work/exported"
-echo "every exported function is declared and documented"
-while read -r symbol; do
-	grep -qE "SF_API .*\b$symbol\(" libclient/include/sfclient.h shm/sflayout.h || {
-		echo "$symbol is not in a public header"
+# One shared library: name, its map, what it may need besides libc, its headers.
+check_library() {
+	local name=$1 map=$2 needs=$3 header
+	shift 3
+	echo "lib$name: soname and dependencies"
+	readelf -d "$libraries/lib$name.so.0" >"$work/dynamic"
+	grep -q "SONAME.*\[lib$name.so.0\]" "$work/dynamic"
+	others=$(sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' "$work/dynamic" |
+		grep -vE "^(libc\.so\.|ld-linux|$needs)" || true)
+	[ -z "$others" ] || {
+		echo "lib$name needs more than it may: $others"
 		exit 1
 	}
-done <"$work/exported"
-
-echo "headers stand alone"
-for header in sfclient.h sflayout.h; do
-	echo "#include <$header>" >"$work/alone.c"
-	cp "$work/alone.c" "$work/alone.cc"
-	gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -I "$base/include" -c "$work/alone.c" -o "$work/alone.o"
-	g++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -I "$base/include" -c "$work/alone.cc" \
-		-o "$work/alone.o"
-done
+	echo "lib$name: exported symbols are those of the map, declared in its headers"
+	nm -D --defined-only "$libraries/lib$name.so.0" | awk '$2 != "A" {print $3}' |
+		sed 's/@.*//' | sort >"$work/exported"
+	sed -n 's/^[[:space:]]*\(sf_[a-z0-9_]*\);.*/\1/p' "$map" | sort >"$work/mapped"
+	diff "$work/mapped" "$work/exported"
+	: >"$work/headers"
+	for header in "$@"; do
+		[ -e "$base/include/$header" ] || {
+			echo "not installed: $header"
+			exit 1
+		}
+		cat "$base/include/$header" >>"$work/headers"
+	done
+	tr '\n' ' ' <"$work/headers" >"$work/one-line"
+	while read -r symbol; do
+		grep -qE "SF_API [^;(]*\b$symbol\(" "$work/one-line" || {
+			echo "$symbol is not in a public header"
+			exit 1
+		}
+	done <"$work/exported"
+	find "$root" -name "$name.pc" | grep -q . || {
+		echo "not installed: $name.pc"
+		exit 1
+	}
+	echo "lib$name: headers stand alone"
+	for header in "$@"; do
+		echo "#include <$header>" >"$work/alone.c"
+		cp "$work/alone.c" "$work/alone.cc"
+		gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -I "$base/include" -c "$work/alone.c" \
+			-o "$work/alone.o"
+		g++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -I "$base/include" \
+			-c "$work/alone.cc" -o "$work/alone.o"
+	done
+}
+check_library sfclient libclient/libsfclient.map "nothing else" \
+	sfclient.h sfformats.h sflayout.h sfpaging.h sftext.h
+check_library sfcontent libclient/content/libsfcontent.map "lib(sodium|uuid|yajl)\.so" sfcontent.h
+check_library sfalias libclient/alias/libsfalias.map "lib(sfclient|sqlite3)\.so" sfalias.h
 
 echo "the README's program"
 pc=$(find "$root" -name sfclient.pc)
@@ -85,7 +102,7 @@ for _ in $(seq 200); do
 	[ -S "$work/run/sfd.sock" ] && break
 	sleep 0.05
 done
-export SFD_SOCKET=$work/run/sfd.sock LD_LIBRARY_PATH=${library%/*}
+export SFD_SOCKET=$work/run/sfd.sock LD_LIBRARY_PATH=$libraries
 for program in example example++; do
 	"$work/$program" >"$work/ids"
 	[ "$(sort -u "$work/ids" | wc -l)" -ge 5 ]

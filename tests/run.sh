@@ -67,6 +67,8 @@ suites() { # build-dir label meson-test-arguments...
 	failed=$((failed + $2))
 	skipped=$((skipped + $3))
 	echo "     $label: $1 passed, $2 failed, $3 skipped"
+	awk '/vectors: [0-9]+ rows/ { for (i = 1; i < NF; i++) if ($i == "vectors:") n += $(i + 1) }
+		END { print "     vectors: " n + 0 " rows run" }' "$work/suite"
 }
 
 build() { # dir compiler options...

@@ -28,7 +28,8 @@
 static const char help[] =
 	"Usage: sfctl bench [OPTION]...\n"
 	"\n"
-	"Measures how fast IDs can be had from a stream, and checks them on request.\n"
+	"Measures how fast IDs can be had from a stream of 64-bit IDs, and checks them on\n"
+	"request.\n"
 	"\n"
 	"  --mode MODE       next      sf_next, inlined (default)\n"
 	"                    call      sf_next as the shared library exports it\n"
@@ -274,6 +275,12 @@ int sfctl_cmd_bench(struct sfctl *sfctl, int argc, char **argv)
 	plan.samples = samples_per_worker(&plan);
 	if (ask(sfctl, &outcome.before, &why) < 0)
 		return sfctl_fail(sfctl, "%s", why.text);
+	if (outcome.before.layout.format != SF_FORMAT_SNOWFLAKE)
+		return sfctl_fail(sfctl,
+				  "stream %.40s holds %s, but only streams of 64-bit IDs are "
+				  "measured: choose another with --stream",
+				  outcome.before.stream,
+				  sf_format_name(outcome.before.layout.format));
 	status = sfctl_bench_memory_init(&memory, sfctl, &plan);
 	if (status != SFCTL_OK)
 		return status;

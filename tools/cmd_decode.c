@@ -1,226 +1,254 @@
 /* SPDX-License-Identifier: MIT */
 /* SPDX-FileCopyrightText: The sfd authors */
 /*
- * sfctl decode: takes IDs apart. A word that is no ID is reported and the rest goes on. Main
- * thread.
+ * sfctl decode: takes IDs apart. A word that is no ID is reported and the rest goes on. sfd is
+ * asked for a layout only when a 64-bit ID needs one. Main thread.
  */
+#include "tools/explain.h"
 #include "tools/layout_option.h"
-#include "tools/number.h"
 #include "tools/plausible.h"
-#include "tools/sfctl.h"
+#include "tools/words.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+
+/** Width of the first column, unless an ID is longer. */
+#define ID_COLUMN 20
 
 static const char help[] =
 	"Usage: sfctl decode [OPTION]... [ID]...\n"
 	"\n"
-	"Takes IDs apart into time, node and sequence. Without arguments, IDs are read\n"
-	"from stdin, separated by blanks or newlines.\n"
+	"Takes IDs apart into time, node, sequence and what else they hold. Without\n"
+	"arguments, IDs are read from stdin, separated by blanks or newlines.\n"
 	"\n"
-	"  --layout LAYOUT   preset (twitter, snowflakex, discord, coola, instagram,\n"
-	"                    sonyflake, baidu) or notation; default: ask sfd\n"
-	"  --hex             IDs are hexadecimal, at most 16 digits, \"0x\" allowed\n" //
+	"The format is guessed: 1 to 20 decimal digits are a 64-bit ID, 26 characters a\n"
+	"ULID, 36 a UUID, 24 an ObjectId, 44 a Hound ID. All other words need --format.\n"
+	"\n"
+	"  --format FORMAT   " SFCTL_NOTATIONS_HELP "\n"
+	"  --hex             --format hex: at most 16 digits, \"0x\" allowed\n"
+	"  --layout LAYOUT   of 64-bit IDs: preset (twitter, snowflakex, discord, coola,\n"
+	"                    instagram, sonyflake, baidu) or notation; default: ask sfd\n" //
 	SFCTL_GLOBAL_HELP "\n"
-	"An ID is plain decimal digits up to 18446744073709551615. A word that is not, or\n"
-	"does not fit the layout, is reported on stderr; the rest is decoded and the exit\n"
-	"status is 1. A time in the future or within a day of the layout's epoch gives a\n"
-	"warning, since the ID was probably made with another layout.\n"
+	"A 64-bit ID is at most 18446744073709551615. A word that is no ID, or does not\n"
+	"fit the layout, is reported on stderr; the rest is decoded, and the exit status\n"
+	"is 1. A time in the future or within a day of the layout's epoch gives a\n"
+	"warning, since the ID was probably made with another layout. Other formats need\n"
+	"neither layout nor sfd. In JSON, IDs are strings; a time that an ID does not\n"
+	"hold is null.\n"
 	"\n"
 	"Examples:\n"
 	"  sfctl decode --layout twitter 1593572310593806338\n"
 	"  sfctl decode --layout \"t41 n10 s12 epoch=0\" --json 7202794905796608000\n"
+	"  sfctl decode 01ARZ3NDEKTSV4RRFFQ69G5FAV 017f22e2-79b0-7cc3-98c4-dc0c0c07398f\n"
+	"  sfctl decode --format base62 --layout twitter 291ZCmHJVhY\n"
 	"  sfctl next -n 3 | sfctl decode\n";
+
+/** Where the layout of 64-bit IDs stands. */
+enum layout_state {
+	LAYOUT_UNASKED,
+	LAYOUT_KNOWN,
+	LAYOUT_UNKNOWN, /* `no_layout` says why */
+};
 
 struct decoder {
 	const struct sfctl *sfctl;
 	const char *layout_text;
+	int notation; /* 0: guess */
+	enum layout_state layout_state;
 	struct sf_layout layout;
+	struct sf_why no_layout;
 	int64_t now_ms;
-	bool is_hex;
+	int id_column;
 	bool has_printed;
 	int status;
 };
 
-/** The words of the command line, in order. */
-struct words {
-	char **word;
-	size_t count;
-};
-
-static void words_add(struct words *words, char *word)
+static int read_format(struct decoder *decoder, const char *name)
 {
-	/* getopt looks at "-12" once a letter; it is one word all the same */
-	if (words->count == 0 || words->word[words->count - 1] != word)
-		words->word[words->count++] = word;
+	struct sf_why why;
+	int notation = sfctl_notation_of(name, &why);
+
+	if (notation < 0)
+		return sfctl_usage(decoder->sfctl, "%s", why.text);
+	decoder->notation = notation;
+	return SFCTL_GO_ON;
 }
 
-/** The word that getopt is in the middle of or has just ended. */
-static char *word_at_hand(char **argv, int before)
-{
-	return argv[before > 0 ? before : 1];
-}
-
-static int options_read(struct decoder *decoder, struct sfctl *sfctl, int argc, char **argv,
-			struct words *words)
+static int options_read(struct decoder *decoder, struct sfctl *sfctl, struct sfctl_words *words)
 {
 	enum {
 		OPT_LAYOUT = 2,
+		OPT_FORMAT,
 		OPT_HEX
 	};
 	static const struct option options[] = {
 		{"layout", required_argument, NULL, OPT_LAYOUT},
+		{"format", required_argument, NULL, OPT_FORMAT},
 		{"hex", no_argument, NULL, OPT_HEX},
 		SFCTL_GLOBAL_OPTIONS,
 	};
 	int status = SFCTL_GO_ON;
+	int option;
 
-	while (status == SFCTL_GO_ON) {
-		int before = optind;
-		/* "-": words come in order as option 1, so that "-1" is seen where it stands */
-		int option = sfctl_getopt(argc, argv, "-:h", options);
-
-		if (option == -1)
-			break;
-		if (option == 1)
-			words_add(words, optarg);
-		else if (option == '?' && optopt >= '0' && optopt <= '9')
-			words_add(words, word_at_hand(argv, before));
-		else if (option == OPT_LAYOUT)
+	while (status == SFCTL_GO_ON && (option = sfctl_words_getopt(words, options)) != -1) {
+		switch (option) {
+		case OPT_LAYOUT:
 			decoder->layout_text = optarg;
-		else if (option == OPT_HEX)
-			decoder->is_hex = true;
-		else
-			status = sfctl_option(sfctl, option, argv, help);
+			break;
+		case OPT_FORMAT:
+			status = read_format(decoder, optarg);
+			break;
+		case OPT_HEX:
+			decoder->notation = SFCTL_HEX;
+			break;
+		default:
+			status = sfctl_option(sfctl, option, words->argv, help);
+		}
 	}
-	for (int i = optind; status == SFCTL_GO_ON && i < argc; i++)
-		words_add(words, argv[i]);
+	if (status == SFCTL_GO_ON && decoder->layout_text) {
+		decoder->layout_state = LAYOUT_KNOWN;
+		status = sfctl_layout(sfctl, decoder->layout_text, &decoder->layout);
+	}
 	return status;
 }
 
-static void print_table_row(struct decoder *decoder, uint64_t id, const struct sf_parts *parts)
+static void print_row(struct decoder *decoder, const struct sfctl_row *row)
 {
-	bool is_split = decoder->layout.worker_bits + decoder->layout.process_bits > 0;
-	char time[SFCTL_RFC3339_MAX];
-	char node[32];
+	int length = (int)strlen(row->id);
 
+	if (length > decoder->id_column)
+		decoder->id_column = length;
 	if (!decoder->has_printed)
-		printf("%-20s %-24s %13s %11s %8s\n", "id", "time", "unix_ms",
-		       is_split ? "worker/proc" : "node", "sequence");
-	sfctl_rfc3339_format(parts->unix_ms, time);
-	(void)snprintf(node, sizeof(node), is_split ? "%u/%u" : "%u",
-		       is_split ? parts->worker : parts->node, parts->process);
-	printf("%-20llu %-24s %13lld %11s %8u\n", (unsigned long long)id, time,
-	       (long long)parts->unix_ms, node, parts->sequence);
+		printf("%-*s %-9s %-24s %13s details\n", decoder->id_column, "id", "format", "time",
+		       "unix_ms");
+	decoder->has_printed = true;
+	printf("%-*s %-9s %-24s %13s%s%s\n", decoder->id_column, row->id, row->format, row->time,
+	       row->unix_ms, row->details[0] ? " " : "", row->details);
 }
 
-static void print_json_row(struct decoder *decoder, uint64_t id, const struct sf_parts *parts,
-			   const char *warning)
+static void print_json(struct decoder *decoder, json_t *object)
 {
-	json_t *object = sfctl_id_json(&decoder->layout, id, parts);
-
-	if (warning && json_object_set_new(object, "warning", json_string(warning)) < 0) {
-		json_decref(object);
-		object = NULL;
-	}
 	(void)fputs(decoder->has_printed ? "," : "[\n", stdout);
+	decoder->has_printed = true;
 	if (sfctl_json_print(decoder->sfctl, object, JSON_COMPACT) != SFCTL_OK)
 		decoder->status = SFCTL_FAILED;
 }
 
-static void refuse(struct decoder *decoder, const char *word, size_t length, const char *reason)
+static void print_wide(struct decoder *decoder, const struct sfctl_id *id)
 {
-	decoder->status =
-		sfctl_fail(decoder->sfctl, "\"%.*s\"%s %s", (int)(length < 60 ? length : 60), word,
-			   length > 60 ? "..." : "", reason);
+	struct sfctl_row row;
+
+	if (decoder->sfctl->json) {
+		print_json(decoder, sfctl_wide_json(id));
+		return;
+	}
+	sfctl_explain_wide(id, &row);
+	print_row(decoder, &row);
 }
 
-static void decode(struct decoder *decoder, const char *word, size_t length)
+static void print_number(struct decoder *decoder, uint64_t id, const struct sf_parts *parts)
 {
 	char warning[SFCTL_PLAUSIBLE_MAX];
-	bool is_odd;
-	struct sf_parts parts;
-	struct sf_why why;
-	uint64_t id;
-	int error = decoder->is_hex ? sfctl_number_parse_hex(word, length, &id)
-				    : sfctl_number_parse(word, length, &id);
+	bool is_odd = sfctl_plausible_warning(&decoder->layout, id, decoder->now_ms, warning);
+	struct sfctl_row row;
+	json_t *object;
 
-	if (error == -ERANGE) {
-		refuse(decoder, word, length, "is larger than 64 bits can hold");
-		return;
-	}
-	if (error < 0) {
-		refuse(decoder, word, length,
-		       decoder->is_hex ? "is not an ID: hexadecimal digits only"
-				       : "is not an ID: decimal digits only");
-		return;
-	}
-	if (sf_decompose(&decoder->layout, id, &parts, &why) < 0) {
-		decoder->status = sfctl_fail(decoder->sfctl, "%s", why.text);
-		return;
-	}
-	is_odd = sfctl_plausible_warning(&decoder->layout, id, decoder->now_ms, warning);
 	if (is_odd)
 		(void)sfctl_fail(decoder->sfctl, "warning: %llu: %s", (unsigned long long)id,
 				 warning);
-	if (decoder->sfctl->json)
-		print_json_row(decoder, id, &parts, is_odd ? warning : NULL);
-	else
-		print_table_row(decoder, id, &parts);
-	decoder->has_printed = true;
+	if (!decoder->sfctl->json) {
+		sfctl_explain_number(&decoder->layout, id, parts, &row);
+		print_row(decoder, &row);
+		return;
+	}
+	object = sfctl_id_json(&decoder->layout, id, parts);
+	if (is_odd && json_object_set_new(object, "warning", json_string(warning)) < 0) {
+		json_decref(object);
+		object = NULL;
+	}
+	print_json(decoder, object);
 }
 
-/** Decodes what stdin holds, line by line. */
-static void decode_stdin(struct decoder *decoder)
+/** Asks sfd for the layout, once. */
+static void ask_layout(struct decoder *decoder)
 {
-	static const char blanks[] = " \t\r\n";
-	char *line = NULL;
-	size_t size = 0;
-	ssize_t length;
+	decoder->layout_state = LAYOUT_UNKNOWN;
+	if (sfctl_layout_ask(decoder->sfctl, &decoder->layout, &decoder->no_layout) < 0)
+		return;
+	if (decoder->layout.format == SF_FORMAT_SNOWFLAKE)
+		decoder->layout_state = LAYOUT_KNOWN;
+	else
+		SFCTL_WHY(&decoder->no_layout, "stream %.40s of sfd holds %s",
+			  sfctl_stream_name(decoder->sfctl),
+			  sf_format_name(decoder->layout.format));
+}
 
-	while ((length = getline(&line, &size, stdin)) >= 0 && ferror(stdout) == 0) {
-		char *end = line + length;
+static void decode_number(struct decoder *decoder, uint64_t id)
+{
+	char presets[SFCTL_PLAUSIBLE_MAX];
+	struct sf_parts parts;
+	struct sf_why why;
 
-		/* A NUL inside the line ends no word: it makes the word no ID. */
-		for (char *at = line; at < end;) {
-			char *word = at;
-
-			while (at < end && (*at == '\0' || !strchr(blanks, *at)))
-				at++;
-			if (at > word)
-				decode(decoder, word, (size_t)(at - word));
-			else
-				at++;
-		}
+	if (decoder->layout_state == LAYOUT_UNASKED)
+		ask_layout(decoder);
+	if (decoder->layout_state == LAYOUT_UNKNOWN) {
+		sfctl_plausible_presets(id, decoder->now_ms, presets);
+		decoder->status = sfctl_fail(
+			decoder->sfctl,
+			"%llu is ambiguous: a 64-bit ID does not say its layout, and %s; give "
+			"--layout; plausible: %s",
+			(unsigned long long)id, decoder->no_layout.text, presets);
+	} else if (sf_decompose(&decoder->layout, id, &parts, &why) < 0) {
+		decoder->status = sfctl_fail(decoder->sfctl, "%s", why.text);
+	} else {
+		print_number(decoder, id, &parts);
 	}
-	if (ferror(stdin) != 0)
-		decoder->status =
-			sfctl_fail(decoder->sfctl, "cannot read stdin: %s", strerrordesc_np(errno));
-	free(line);
+}
+
+static void decode(void *data, const char *word, size_t length)
+{
+	struct decoder *decoder = data;
+	struct sfctl_id id;
+	struct sf_why why;
+
+	if (sfctl_id_read(decoder->notation, "--format", word, length, &id, &why) < 0)
+		decoder->status = sfctl_word_fail(decoder->sfctl, word, length, why.text);
+	else if (id.format == SF_FORMAT_SNOWFLAKE)
+		decode_number(decoder, id.number);
+	else
+		print_wide(decoder, &id);
+}
+
+/** The column fits the longest ID of the command line; of stdin, the longest so far. */
+static int id_column(const struct sfctl_words *words)
+{
+	size_t column = ID_COLUMN;
+
+	for (size_t i = 0; i < words->count; i++) {
+		size_t length = strlen(words->word[i]);
+
+		if (length > column && length < SFCTL_ID_TEXT_MAX)
+			column = length;
+	}
+	return (int)column;
 }
 
 int sfctl_cmd_decode(struct sfctl *sfctl, int argc, char **argv)
 {
 	struct decoder decoder = {.sfctl = sfctl, .now_ms = sfctl_now_ms()};
-	struct words words = {.word = calloc((size_t)argc, sizeof(char *))};
-	int status;
+	struct sfctl_words words;
+	int status = sfctl_words_init(&words, sfctl, argc, argv);
 
-	if (!words.word)
-		return sfctl_fail(sfctl, "out of memory");
-	status = options_read(&decoder, sfctl, argc, argv, &words);
 	if (status == SFCTL_GO_ON)
-		status = sfctl_layout(sfctl, decoder.layout_text, &decoder.layout);
+		status = options_read(&decoder, sfctl, &words);
 	if (status != SFCTL_GO_ON)
 		goto out;
-	for (size_t i = 0; i < words.count; i++)
-		decode(&decoder, words.word[i], strlen(words.word[i]));
-	if (words.count == 0)
-		decode_stdin(&decoder);
+	decoder.id_column = id_column(&words);
+	status = sfctl_words_each(&words, sfctl, SFCTL_WORDS_BLANKS, decode, &decoder);
+	if (status == SFCTL_OK)
+		status = decoder.status;
 	if (sfctl->json)
 		(void)fputs(decoder.has_printed ? "]\n" : "[]\n", stdout);
-	status = decoder.status;
 out:
-	free(words.word);
+	sfctl_words_deinit(&words);
 	return status;
 }

@@ -3,15 +3,15 @@
 /*
  * sfctl next: takes IDs and prints them. Prints nothing for an ID that it did not get. Main thread.
  */
+#include "tools/batch.h"
 #include "tools/client.h"
 #include "tools/number.h"
-#include "tools/sfctl.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define COUNT_MAX 1000000000
 #define TIMEOUT_MS_MAX 86400000
-#define BATCH 4096
 
 static const char help[] =
 	"Usage: sfctl next [OPTION]...\n"
@@ -19,8 +19,11 @@ static const char help[] =
 	"Takes IDs from a stream and prints them, one a line, in rising order.\n"
 	"\n"
 	"  -n, --count N     how many, 1 to 1000000000 (default: 1)\n"
-	"  --format FORMAT   dec (default), hex (16 lower-case digits), or json (an array\n"
-	"                    of strings, since IDs exceed 2^53); --json means the last\n"
+	"  --format FORMAT   text (default): the canonical text of the stream's format;\n"
+	"                    bin: big-endian bytes with nothing in between, 8 an ID (ULID\n"
+	"                    and UUID 16, ObjectId 12, Hound 22); json: an array of\n"
+	"                    strings, since IDs exceed 2^53 (--json means this); and for\n"
+	"                    64-bit IDs dec, which is text, and hex, 16 lower-case digits\n"
 	"  --wait HOW        when no ID can be given now: sleep (default), spin, or none\n"
 	"                    (stop with an error)\n"
 	"  --timeout-ms N    longest wait for a batch, 1 to 86400000 (default: 5000)\n"
@@ -32,12 +35,15 @@ static const char help[] =
 	"Examples:\n"
 	"  sfctl next\n"
 	"  sfctl next -n 1000 --format hex\n"
-	"  sfctl next -n 5 --json --stream orders\n";
+	"  sfctl next -n 5 --json --stream orders\n"
+	"  sfctl next -n 1000 --stream events --format bin > ids.bin\n";
 
 enum format {
-	FORMAT_DEC,
-	FORMAT_HEX,
+	FORMAT_TEXT,
+	FORMAT_BIN,
 	FORMAT_JSON,
+	FORMAT_DEC, /* from here on for 64-bit IDs only */
+	FORMAT_HEX,
 };
 
 struct request {
@@ -79,11 +85,12 @@ static int read_timeout(const struct sfctl *sfctl, struct request *request)
 
 static int read_format(const struct sfctl *sfctl, struct request *request)
 {
-	static const char *const words[] = {"dec", "hex", "json"};
-	int index = word_index(optarg, words, 3);
+	static const char *const words[] = {"text", "bin", "json", "dec", "hex"};
+	int index = word_index(optarg, words, 5);
 
 	if (index < 0)
-		return sfctl_usage(sfctl, "format \"%.60s\" is not dec, hex or json", optarg);
+		return sfctl_usage(sfctl, "format \"%.60s\" is not text, bin, json, dec or hex",
+				   optarg);
 	request->format = (enum format)index;
 	return SFCTL_GO_ON;
 }
@@ -144,74 +151,83 @@ static int options_read(struct sfctl *sfctl, int argc, char **argv, struct reque
 		return sfctl_usage(sfctl, "\"%.60s\" is one argument too many", argv[optind]);
 	if (sfctl->json)
 		request->format = FORMAT_JSON;
+	if (status == SFCTL_GO_ON && request->format == FORMAT_BIN && isatty(STDOUT_FILENO))
+		return sfctl_usage(sfctl, "bytes would garble this terminal: send them to a file "
+					  "or program");
 	return status;
 }
 
-/** Prints one ID; digits need no JSON escaping. */
-static void print_id(enum format format, uint64_t id, bool is_first)
+/** Prints one ID; no format's text needs JSON escaping. */
+static void print_id(enum format format, const struct sfctl_batch *batch, size_t at, bool is_first)
 {
-	char text[SFCTL_NUMBER_DIGITS + 8];
+	char text[SF_WIDE_TEXT_MAX + 8];
 	size_t length = 0;
 
-	if (format == FORMAT_HEX) {
-		sfctl_number_format_hex(id, text);
+	switch (format) {
+	case FORMAT_BIN:
+		length = sfctl_batch_bytes(batch, at, (uint8_t *)text);
+		break;
+	case FORMAT_HEX:
+		sfctl_number_format_hex(batch->number[at], text);
 		length = 16;
-	} else if (format == FORMAT_JSON) {
+		text[length++] = '\n';
+		break;
+	case FORMAT_JSON:
 		text[length++] = is_first ? '[' : ',';
 		text[length++] = '\n';
 		text[length++] = '"';
-		length += sfctl_number_format(id, text + length);
+		length += sfctl_batch_text(batch, at, text + length);
 		text[length++] = '"';
-	} else {
-		length = sfctl_number_format(id, text);
-	}
-	if (format != FORMAT_JSON)
+		break;
+	case FORMAT_TEXT:
+	case FORMAT_DEC:
+	default:
+		length = sfctl_batch_text(batch, at, text);
 		text[length++] = '\n';
+	}
 	/* Failures of stdout are found at the end, in main(), or at the next batch. */
 	(void)fwrite(text, 1, length, stdout);
 }
 
-/** Takes up to `count` IDs. @return 0 or a negative errno; `ret_got` is set either way */
-static int take(struct sf_cursor *cursor, bool is_ordered, uint64_t *ids, size_t count,
-		size_t *ret_got)
-{
-	int error = 0;
-	size_t got = 0;
-
-	if (!is_ordered) {
-		error = sf_fill(cursor, ids, count);
-		got = error < 0 ? 0 : count;
-	}
-	while (is_ordered && got < count && error == 0) {
-		error = sf_next_ordered(cursor, &ids[got]);
-		got += error == 0;
-	}
-	*ret_got = got;
-	return error;
-}
-
-static int print_all(const struct sfctl *sfctl, struct sf_cursor *cursor,
+static int print_all(const struct sfctl *sfctl, struct sf_cursor *cursor, struct sfctl_batch *batch,
 		     const struct request *request)
 {
-	uint64_t ids[BATCH];
 	uint64_t done = 0;
+	struct sf_why why;
 	int error = 0;
 
 	while (error == 0 && done < request->count && ferror(stdout) == 0) {
 		uint64_t left = request->count - done;
 		size_t got;
 
-		error = take(cursor, request->is_ordered, ids, left < BATCH ? left : BATCH, &got);
+		error = sfctl_batch_take(batch, cursor, left < SFCTL_BATCH ? left : SFCTL_BATCH,
+					 &got, &why);
 		for (size_t i = 0; i < got; i++)
-			print_id(request->format, ids[i], done + i == 0);
+			print_id(request->format, batch, i, done + i == 0);
 		done += got;
 	}
 	if (request->format == FORMAT_JSON && done > 0)
 		(void)fputs("\n]\n", stdout);
 	if (error < 0)
 		return sfctl_fail(sfctl, "got %llu of %llu IDs: %s", (unsigned long long)done,
-				  (unsigned long long)request->count, sf_strerror(error));
+				  (unsigned long long)request->count, why.text);
 	return SFCTL_OK;
+}
+
+static int run(const struct sfctl *sfctl, const struct sfctl_client *client,
+	       const struct request *request)
+{
+	unsigned format = sf_client_layout(client->client)->format;
+	struct sfctl_batch batch;
+
+	if (format != SF_FORMAT_SNOWFLAKE && request->format >= FORMAT_DEC)
+		return sfctl_usage(sfctl,
+				   "formats dec and hex are for 64-bit IDs, but stream %.40s holds "
+				   "%s: take text, bin or json",
+				   sf_client_stream(client->client), sf_format_name(format));
+	batch.format = format;
+	batch.is_ordered = request->is_ordered;
+	return print_all(sfctl, client->cursor, &batch, request);
 }
 
 int sfctl_cmd_next(struct sfctl *sfctl, int argc, char **argv)
@@ -225,7 +241,7 @@ int sfctl_cmd_next(struct sfctl *sfctl, int argc, char **argv)
 	status = sfctl_client_open(sfctl, request.wait, request.timeout_ns, &client);
 	if (status != SFCTL_OK)
 		return status;
-	status = print_all(sfctl, client.cursor, &request);
+	status = run(sfctl, &client, &request);
 	sfctl_client_close(&client);
 	return status;
 }

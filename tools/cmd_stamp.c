@@ -4,11 +4,13 @@
  * sfctl stamp: the ingestion filter. Options, signals and messages; the work is in stamp_stream.c.
  * Main thread.
  */
+#include "tools/batch.h"
 #include "tools/client.h"
 #include "tools/progress.h"
 #include "tools/sfctl.h"
 #include "tools/stamp_stream.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -18,7 +20,8 @@ static const char help[] =
 	"Usage: sfctl stamp [OPTION]... [FILE]\n"
 	"\n"
 	"Adds an ID to each record of FILE, or of stdin, and writes the records to stdout\n"
-	"in the same order, their IDs strictly increasing.\n"
+	"in the same order, their IDs strictly increasing. IDs of any format of a stream\n"
+	"are written as their canonical text.\n"
 	"\n"
 	"  --input ndjson    a JSON object a line (default): the ID becomes its first\n"
 	"                    member, a string, {\"id\":\"123\",...; all other bytes stay as\n"
@@ -51,6 +54,7 @@ struct request {
 struct run {
 	const struct sfctl *sfctl;
 	struct sf_cursor *cursor;
+	struct sfctl_batch batch;
 	struct sfctl_progress progress;
 	struct sfctl_stamper stamper;
 };
@@ -131,14 +135,22 @@ static int options_read(struct sfctl *sfctl, int argc, char **argv, struct reque
 	return SFCTL_GO_ON;
 }
 
-static int take(void *data, uint64_t *ret_ids, size_t count, struct sf_why *why)
-{
-	const struct run *run = data;
-	int error = sf_fill(run->cursor, ret_ids, count);
+static_assert(SFCTL_STAMP_TAKE_MAX <= SFCTL_BATCH, "what is asked for fits a batch");
 
-	if (error < 0)
-		SFCTL_WHY(why, "gets no ID: %s", sf_strerror(error));
-	return error;
+static int take(void *data, struct sfctl_stamp_id *ret_ids, size_t count, struct sf_why *why)
+{
+	struct run *run = data;
+	struct sf_why reason;
+	size_t got;
+	int error = sfctl_batch_take(&run->batch, run->cursor, count, &got, &reason);
+
+	if (error < 0) {
+		SFCTL_WHY(why, "gets no ID: %.200s", reason.text);
+		return error;
+	}
+	for (size_t i = 0; i < count; i++)
+		ret_ids[i].length = (uint8_t)sfctl_batch_text(&run->batch, i, ret_ids[i].text);
+	return 0;
 }
 
 static void on_bad(void *data, uint64_t line, const char *reason)
@@ -210,6 +222,7 @@ int sfctl_cmd_stamp(struct sfctl *sfctl, int argc, char **argv)
 	if (status != SFCTL_OK)
 		goto out;
 	run.cursor = client.cursor;
+	run.batch.format = sf_client_layout(client.client)->format;
 	run.stamper = (struct sfctl_stamper){
 		.scanner = &scanner,
 		.in_fd = fd,

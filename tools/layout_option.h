@@ -17,10 +17,16 @@ struct sfctl_layout_label {
 	char text[SF_LAYOUT_TEXT_MAX];
 };
 
+/** Asks the daemon for the layout of the stream. @return 0, or an error of control.h */
+int sfctl_layout_ask(const struct sfctl *sfctl, struct sf_layout *ret_layout, struct sf_why *why);
+
 /**
- * Reads a layout, or asks the daemon where `text` is NULL.
+ * Reads a layout, or asks the daemon where `text` is NULL; it may be that of a wide format.
  * @return SFCTL_GO_ON, or an exit code after one sentence on stderr
  */
+int sfctl_layout_any(const struct sfctl *sfctl, const char *text, struct sf_layout *ret_layout);
+
+/** The same for 64-bit IDs only. */
 int sfctl_layout(const struct sfctl *sfctl, const char *text, struct sf_layout *ret_layout);
 
 /** Name or notation of a layout. */

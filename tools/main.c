@@ -21,7 +21,14 @@ static const struct command commands[] = {
 	{"next", sfctl_cmd_next, "take IDs and print them"},
 	{"decode", sfctl_cmd_decode, "take IDs apart: time, node, sequence"},
 	{"encode", sfctl_cmd_encode, "make the ID of a time, node and sequence"},
+	{"convert", sfctl_cmd_convert, "move IDs between decimal, hex, base32, bytes and others"},
+	{"range", sfctl_cmd_range, "smallest and largest ID of an interval, for queries"},
+	{"sort", sfctl_cmd_sort, "sort lines by the decimal IDs that they begin with"},
+	{"shard", sfctl_cmd_shard, "which of n shards IDs belong to"},
+	{"checksum", sfctl_cmd_checksum, "make and verify ids that people read and type"},
+	{"content-id", sfctl_cmd_content_id, "make the ID that a file has by its content"},
 	{"stamp", sfctl_cmd_stamp, "add an ID to each record of a stream of records"},
+	{"alias", sfctl_cmd_alias, "lasting pairs of keys and IDs"},
 	{"stats", sfctl_cmd_stats, "show what the daemon and its streams are doing"},
 	{"bench", sfctl_cmd_bench, "measure how fast IDs can be had, and check them"},
 };
@@ -36,7 +43,7 @@ static void help_print(void)
 	       "\n"
 	       "Commands (each has its own --help):\n");
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		printf("  %-8s %s\n", commands[i].name, commands[i].summary);
+		printf("  %-10s %s\n", commands[i].name, commands[i].summary);
 	printf("\n"
 	       "Options, before or after the command:\n" SFCTL_GLOBAL_HELP
 	       "  --version         print the version (before the command only)\n"

@@ -38,25 +38,40 @@ static void suggest(const struct sf_layout *layout, const char *name, uint64_t i
 		       buffer[0] ? ", " : "", name, time);
 }
 
+static void suggest_presets(uint64_t id, int64_t now_ms, char buffer[SUGGESTIONS_MAX])
+{
+	const struct sf_preset *presets;
+	struct sf_layout layout;
+	size_t count;
+
+	presets = sf_presets(&count);
+	for (size_t i = 0; i < count; i++) {
+		if (sf_layout_parse(presets[i].name, &layout, NULL) == 0)
+			suggest(&layout, presets[i].name, id, now_ms, buffer);
+	}
+}
+
+void sfctl_plausible_presets(uint64_t id, int64_t now_ms, char buffer[SFCTL_PLAUSIBLE_MAX])
+{
+	char suggestions[SUGGESTIONS_MAX] = "";
+
+	suggest_presets(id, now_ms, suggestions);
+	(void)snprintf(buffer, SFCTL_PLAUSIBLE_MAX, "%s",
+		       suggestions[0] ? suggestions : "no preset");
+}
+
 bool sfctl_plausible_warning(const struct sf_layout *layout, uint64_t id, int64_t now_ms,
 			     char buffer[SFCTL_PLAUSIBLE_MAX])
 {
 	struct sf_layout since_1970 = *layout;
 	char suggestions[SUGGESTIONS_MAX] = "";
 	char time[SFCTL_RFC3339_MAX];
-	const struct sf_preset *presets;
-	struct sf_layout other;
 	struct sf_parts parts;
-	size_t count;
 
 	if (sf_decompose(layout, id, &parts, NULL) < 0 ||
 	    is_plausible(layout, parts.unix_ms, now_ms))
 		return false;
-	presets = sf_presets(&count);
-	for (size_t i = 0; i < count; i++) {
-		if (sf_layout_parse(presets[i].name, &other, NULL) == 0)
-			suggest(&other, presets[i].name, id, now_ms, suggestions);
-	}
+	suggest_presets(id, now_ms, suggestions);
 	since_1970.epoch_ms = 0;
 	suggest(&since_1970, "epoch=0", id, now_ms, suggestions);
 	sfctl_rfc3339_format(parts.unix_ms, time);

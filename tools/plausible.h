@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Room for the warning. */
+/** Room for the warning, and for a list of presets. */
 #define SFCTL_PLAUSIBLE_MAX 768
 
 /**
@@ -22,5 +22,8 @@
  */
 bool sfctl_plausible_warning(const struct sf_layout *layout, uint64_t id, int64_t now_ms,
 			     char buffer[SFCTL_PLAUSIBLE_MAX]);
+
+/** Writes the presets that give the ID a believable time, with that time; "no preset" if none. */
+void sfctl_plausible_presets(uint64_t id, int64_t now_ms, char buffer[SFCTL_PLAUSIBLE_MAX]);
 
 #endif

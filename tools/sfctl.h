@@ -89,10 +89,17 @@ int sfctl_socket_path(const struct sfctl *sfctl, char **ret_path);
 const char *sfctl_stream_name(const struct sfctl *sfctl);
 
 /** The subcommands: argv[0] is the subcommand's name. @return an exit code */
+int sfctl_cmd_alias(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_bench(struct sfctl *sfctl, int argc, char **argv);
+int sfctl_cmd_content_id(struct sfctl *sfctl, int argc, char **argv);
+int sfctl_cmd_checksum(struct sfctl *sfctl, int argc, char **argv);
+int sfctl_cmd_convert(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_decode(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_encode(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_next(struct sfctl *sfctl, int argc, char **argv);
+int sfctl_cmd_range(struct sfctl *sfctl, int argc, char **argv);
+int sfctl_cmd_shard(struct sfctl *sfctl, int argc, char **argv);
+int sfctl_cmd_sort(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_stamp(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_stats(struct sfctl *sfctl, int argc, char **argv);
 

@@ -6,7 +6,6 @@
  */
 #include "tools/stamp_record.h"
 
-#include "tools/number.h"
 #include "tools/sfctl.h"
 
 #include <errno.h>
@@ -173,7 +172,7 @@ enum sfctl_record_kind sfctl_record_scan(const struct sfctl_scanner *scanner, co
 size_t sfctl_record_size_max(const struct sfctl_scanner *scanner, const struct sfctl_record *record)
 {
 	/* the ID, its closing quote and a comma */
-	return record->length + scanner->prefix_length + SFCTL_NUMBER_DIGITS + 2;
+	return record->length + scanner->prefix_length + SF_WIDE_TEXT_MAX + 2;
 }
 
 static char *put(char *to, const char *from, size_t length)
@@ -183,14 +182,16 @@ static char *put(char *to, const char *from, size_t length)
 }
 
 size_t sfctl_record_write(const struct sfctl_scanner *scanner, const struct sfctl_record *record,
-			  uint64_t id, char *buffer)
+			  const struct sfctl_stamp_id *id, char *buffer)
 {
 	char *at = put(buffer, record->text, record->insert_at);
 
 	if (sfctl_record_takes_id(record)) {
 		if (scanner->prefix)
 			at = put(at, scanner->prefix, scanner->prefix_length);
-		at += sfctl_number_format(id, at);
+		/* A copy of fixed length costs less; what is too much is overwritten. */
+		memcpy(at, id->text, sizeof(id->text));
+		at += id->length;
 		if (record->kind == SFCTL_RECORD_LINE)
 			*at++ = '\t';
 		else

@@ -7,11 +7,16 @@
 #ifndef SFCTL_STAMP_RECORD_H
 #define SFCTL_STAMP_RECORD_H
 
-#include "shm/sflayout.h"
-
+#include <sfformats.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/** An ID as records show it. */
+struct sfctl_stamp_id {
+	uint8_t length;
+	char text[SF_WIDE_TEXT_MAX]; /* canonical; needs no escaping and no NUL */
+};
 
 /** Longest name of the member. */
 #define SFCTL_STAMP_FIELD_MAX 255
@@ -62,7 +67,7 @@ size_t sfctl_record_size_max(const struct sfctl_scanner *scanner,
 
 /** Writes the record with its ID. A blank or bad one is copied. @return bytes written */
 size_t sfctl_record_write(const struct sfctl_scanner *scanner, const struct sfctl_record *record,
-			  uint64_t id, char *buffer);
+			  const struct sfctl_stamp_id *id, char *buffer);
 
 /** The record takes an ID. */
 static inline bool sfctl_record_takes_id(const struct sfctl_record *record)

@@ -5,7 +5,6 @@
  */
 #include "tools/stamp_stream.h"
 
-#include "tools/number.h"
 #include "tools/sfctl.h"
 
 #include <errno.h>
@@ -17,8 +16,6 @@
 
 /** Bytes asked for at a time. */
 #define PIECE_BYTES (256u << 10)
-/** IDs taken at a time: few, so that even a layout of a few hundred a second gives them in time. */
-#define TAKE_COUNT 256
 
 struct entry {
 	struct sfctl_record record;
@@ -95,17 +92,18 @@ static int add_line(struct sfctl_stamper *stamper, struct work *work, const char
 
 /** IDs at hand. */
 struct pool {
-	uint64_t id[TAKE_COUNT];
+	struct sfctl_stamp_id id[SFCTL_STAMP_TAKE_MAX];
 	size_t next;
 	size_t end;
 	size_t wanted; /* by the records still to come */
 };
 
-static int pool_get(struct sfctl_stamper *stamper, struct pool *pool, uint64_t *ret_id,
-		    struct sf_why *why)
+static int pool_get(struct sfctl_stamper *stamper, struct pool *pool,
+		    const struct sfctl_stamp_id **ret_id, struct sf_why *why)
 {
 	if (pool->next == pool->end) {
-		size_t count = pool->wanted < TAKE_COUNT ? pool->wanted : TAKE_COUNT;
+		size_t count =
+			pool->wanted < SFCTL_STAMP_TAKE_MAX ? pool->wanted : SFCTL_STAMP_TAKE_MAX;
 		int error = stamper->take(stamper->data, pool->id, count, why);
 
 		if (error < 0)
@@ -114,7 +112,7 @@ static int pool_get(struct sfctl_stamper *stamper, struct pool *pool, uint64_t *
 		pool->next = 0;
 		pool->end = count;
 	}
-	*ret_id = pool->id[pool->next++];
+	*ret_id = &pool->id[pool->next++];
 	stamper->stamped++;
 	return 0;
 }
@@ -122,15 +120,16 @@ static int pool_get(struct sfctl_stamper *stamper, struct pool *pool, uint64_t *
 /** Takes IDs and writes the stamped records into the output buffer. */
 static int stamp_entries(struct sfctl_stamper *stamper, struct work *work, struct sf_why *why)
 {
-	struct pool pool = {.wanted = 0};
+	struct pool pool;
 	struct sf_why reason;
 	size_t at = 0;
 
+	pool.next = pool.end = pool.wanted = 0;
 	for (size_t i = 0; i < work->entry_count; i++)
 		pool.wanted += sfctl_record_takes_id(&work->entry[i].record);
 	for (size_t i = 0; i < work->entry_count; i++) {
 		struct entry *entry = &work->entry[i];
-		uint64_t id = 0;
+		const struct sfctl_stamp_id *id = NULL;
 		int error = sfctl_record_takes_id(&entry->record)
 				    ? pool_get(stamper, &pool, &id, &reason)
 				    : 0;

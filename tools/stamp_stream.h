@@ -15,8 +15,13 @@
 /** Longest line, its newline included. */
 #define SFCTL_STAMP_LINE_MAX (64u << 20)
 
+/** IDs asked for at a time: few, so that even a layout of a few hundred a second has them in time.
+ */
+#define SFCTL_STAMP_TAKE_MAX 256
+
 /** Gives `count` IDs, rising within and between calls. @return 0, or a negative errno, with why */
-typedef int (*sfctl_take_fn)(void *data, uint64_t *ret_ids, size_t count, struct sf_why *why);
+typedef int (*sfctl_take_fn)(void *data, struct sfctl_stamp_id *ret_ids, size_t count,
+			     struct sf_why *why);
 /** Hears of a line that was passed on unstamped, and why. */
 typedef void (*sfctl_bad_fn)(void *data, uint64_t line, const char *reason);
 /** Hears after each piece of work. */

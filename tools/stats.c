@@ -25,6 +25,8 @@ const char *sfctl_state_word(uint32_t state)
 		return "stopped";
 	case SF_SHM_HELD:
 		return "held";
+	case SF_SHM_BEHIND:
+		return "behind";
 	default:
 		return "unknown";
 	}
@@ -190,12 +192,12 @@ static json_t *stream_json(const struct sfctl_stream_stats *stream)
 	const struct sf_control_stats *stats = &stream->stats;
 	uint64_t out = sfctl_counter(stats, SF_COUNTER_ids_claimed) -
 		       sfctl_counter(stats, SF_COUNTER_ids_dropped);
-	json_t *object = json_pack("{s:s, s:s, s:o, s:o, s:I, s:I, s:I, s:o}", "stream",
-				   stats->stream, "state", sfctl_state_word(stats->state), "layout",
-				   layout_json(&stats->layout), "nodes", nodes_json(stats),
-				   "ahead_ticks", (json_int_t)stats->ahead_ticks, "runway_ticks",
-				   (json_int_t)stats->runway_ticks, "ids_handed_out",
-				   (json_int_t)out, "counters", counters_json(stats));
+	json_t *object = json_pack(
+		"{s:s, s:s, s:s?, s:o, s:o, s:I, s:I, s:I, s:o}", "stream", stats->stream, "state",
+		sfctl_state_word(stats->state), "format", sf_format_name(stats->layout.format),
+		"layout", layout_json(&stats->layout), "nodes", nodes_json(stats), "ahead_ticks",
+		(json_int_t)stats->ahead_ticks, "runway_ticks", (json_int_t)stats->runway_ticks,
+		"ids_handed_out", (json_int_t)out, "counters", counters_json(stats));
 
 	if (json_object_set_new(object, "attached_clients", clients_json(stream)) < 0) {
 		json_decref(object);

@@ -85,6 +85,8 @@ static const char *state_explained(uint32_t state)
 		return "stopped";
 	case SF_SHM_HELD:
 		return "held: the mark cannot be raised, see the daemon's log";
+	case SF_SHM_BEHIND:
+		return "behind: the wall clock went back, callers wait or are refused";
 	default:
 		return sfctl_state_word(state);
 	}
@@ -99,9 +101,13 @@ static void layout_print(const struct sf_control_stats *stats)
 	char end[SFCTL_RFC3339_MAX];
 
 	(void)sf_layout_format(&stats->layout, notation, sizeof(notation));
-	if (name)
-		printf(LABEL " %s\n", "layout", name);
-	printf(LABEL " %s\n", name ? "" : "layout", notation);
+	if (stats->layout.format != SF_FORMAT_SNOWFLAKE) {
+		printf(LABEL " %s\n", "format", notation);
+	} else {
+		if (name)
+			printf(LABEL " %s\n", "layout", name);
+		printf(LABEL " %s\n", name ? "" : "layout", notation);
+	}
 	sfctl_rfc3339_format(last_ms, end);
 	printf(LABEL " ends %s", "", end);
 	/* A new layout takes time to bring in: say so a year before it is needed. */
@@ -251,7 +257,8 @@ void sfctl_stats_print(const struct sfctl_stats *stats)
 		printf("\nstream %s: %s\n", stream->stats.stream,
 		       state_explained(stream->stats.state));
 		layout_print(&stream->stats);
-		nodes_print(&stream->stats);
+		if (stream->stats.node_count > 0) /* the wide formats have none */
+			nodes_print(&stream->stats);
 		ids_print(&stream->stats);
 		ring_print(&stream->stats);
 		clock_print(&stream->stats);

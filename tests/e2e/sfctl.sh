@@ -1,48 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # sfctl from the command line, against a real sfd: output, JSON, exit codes, and every usage error.
-# Environment: SFD_BIN, SFCTL_BIN. The last line counts like Check's.
-set -uo pipefail
-work=$(mktemp -d)
-checks=0
-failures=0
-"$SFD_BIN" --machine-id 640-641 --layout twitter --runtime-dir "$work/run" \
-	--state-dir "$work/state" 2>"$work/sfd.log" &
-sfd=$!
-trap 'kill $sfd 2>/dev/null; wait $sfd 2>/dev/null; rm -rf "$work"' EXIT
-for _ in $(seq 200); do
-	[ -S "$work/run/sfd.sock" ] && break
-	sleep 0.05
-done
-export SFD_SOCKET=$work/run/sfd.sock
-
-fail() {
-	failures=$((failures + 1))
-	printf 'sfctl.sh:F: %s\n' "$1"
-	sed 's/^/     /' "$work/out" "$work/err" | head -n 6
-}
-# expect CODE NAME [TEXT of stdout or stderr] -- arguments of sfctl; stdin comes from $in
-in=/dev/null
-expect() {
-	local code=$1 name=$2 text=$3 got
-	shift 4
-	checks=$((checks + 1))
-	timeout 30 "$SFCTL_BIN" "$@" <"$in" >"$work/out" 2>"$work/err"
-	got=$?
-	[ $got -eq "$code" ] || {
-		fail "$name: exit code $got, not $code"
-		return
-	}
-	[ -z "$text" ] || grep -qF -- "$text" "$work/out" "$work/err" || fail "$name: no \"$text\""
-}
-# holds NAME command...: the command succeeds
-holds() {
-	local name=$1
-	shift
-	checks=$((checks + 1))
-	"$@" >/dev/null 2>"$work/err" || fail "$name"
-}
-say() { printf '%b' "$1" >"$work/in" && in=$work/in; }
+# Environment: SFD_BIN, SFCTL_BIN.
+. "$(dirname "$0")/../support/command_line.sh"
+start_sfd --machine-id 640-641 --layout twitter
 
 # ---- next ----
 expect 0 next_prints_ids '' -- next -n 5
@@ -153,5 +114,4 @@ timeout 20 "$SFCTL_BIN" stamp <&- >"$work/out" 2>"$work/err"
 holds control_socket_saw_no_output jq -e '.streams[0].counters.requests_bad == 0' \
 	<("$SFCTL_BIN" stats --json)
 
-echo "$((100 * (checks - failures) / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
-[ $failures -eq 0 ]
+finish

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ID UINT64_C(1593572310593806338)
+#define ID "1593572310593806338"
 
 /* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -29,7 +29,7 @@ static void check_bytes(const struct sfctl_record *record, const char *out, size
 	char member[64];
 	size_t inserted = length - record->length;
 
-	(void)snprintf(member, sizeof(member), "\"id\":\"%llu\"%s", (unsigned long long)ID,
+	(void)snprintf(member, sizeof(member), "\"id\":\"%s\"%s", ID,
 		       record->kind == SFCTL_RECORD_MEMBER ? "," : "");
 	require(inserted == strlen(member));
 	require(memcmp(out, record->text, record->insert_at) == 0);
@@ -48,7 +48,7 @@ static void check_json(const struct sfctl_record *record, const char *out, size_
 	require(!before == !after);
 	if (before) {
 		id = json_string_value(json_object_get(after, "id"));
-		require(id && strcmp(id, "1593572310593806338") == 0);
+		require(id && strcmp(id, ID) == 0);
 		require(!json_object_get(before, "id"));
 		require(json_object_del(after, "id") == 0 && json_equal(before, after));
 	}
@@ -73,6 +73,7 @@ static void check_refusal(const char *text, size_t length)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const struct sfctl_stamp_id id = {.length = sizeof(ID) - 1, .text = ID};
 	struct sfctl_scanner scanner;
 	struct sfctl_record record;
 	struct sf_why why;
@@ -87,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_refusal(text, size);
 	out = malloc(sfctl_record_size_max(&scanner, &record));
 	require(out != NULL);
-	length = sfctl_record_write(&scanner, &record, ID, out);
+	length = sfctl_record_write(&scanner, &record, &id, out);
 	if (sfctl_record_takes_id(&record)) {
 		check_bytes(&record, out, length);
 		check_json(&record, out, length);

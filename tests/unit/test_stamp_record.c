@@ -67,6 +67,7 @@ static const struct {
 static char *stamped(const struct sfctl_scanner *scanner, const char *text, size_t length,
 		     struct sf_why *why)
 {
+	const struct sfctl_stamp_id id = {.length = 3, .text = "123"};
 	struct sfctl_record record;
 	char *copy = malloc(length ? length : 1);
 	char *out = NULL;
@@ -78,7 +79,7 @@ static char *stamped(const struct sfctl_scanner *scanner, const char *text, size
 		size = sfctl_record_size_max(scanner, &record);
 		out = malloc(size + 1);
 		ck_assert_ptr_nonnull(out);
-		length = sfctl_record_write(scanner, &record, 123, out);
+		length = sfctl_record_write(scanner, &record, &id, out);
 		ck_assert_uint_le(length, size);
 		out[length] = '\0';
 	}

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -27,7 +28,7 @@ struct run {
 	int stop_at_done;
 };
 
-static int take(void *data, uint64_t *ret_ids, size_t count, struct sf_why *why)
+static int take(void *data, struct sfctl_stamp_id *ret_ids, size_t count, struct sf_why *why)
 {
 	struct run *run = data;
 
@@ -36,7 +37,8 @@ static int take(void *data, uint64_t *ret_ids, size_t count, struct sf_why *why)
 		return -ESHUTDOWN;
 	}
 	for (size_t i = 0; i < count; i++)
-		ret_ids[i] = run->next_id++;
+		ret_ids[i].length = (uint8_t)snprintf(ret_ids[i].text, sizeof(ret_ids[i].text),
+						      "%llu", (unsigned long long)run->next_id++);
 	return 0;
 }
 
