@@ -90,15 +90,18 @@ static int64_t expected_lead(const struct sfd_clock *clock, int64_t mono_ns)
 {
 	int64_t left = clock->page.base_mono_ns - mono_ns;
 
-	if (clock->in_force == SFD_CLOCK_SLEW)
-		return clock->lead_ns;
+	if (clock->lead_ns == 0)
+		return 0;
+	if (clock->in_force == SFD_CLOCK_SLEW) /* below 0 when the last look is long ago */
+		return clock->lead_ns - ((mono_ns - clock->seen_mono_ns) >> SHIFT_HALF_SPEED);
 	return left > 0 ? left : 0;
 }
 
 void sfd_clock_init(struct sfd_clock *clock, enum sfd_clock_policy policy, struct sfd_now now,
 		    const struct sfd_clock_start *start)
 {
-	*clock = (struct sfd_clock){.policy = policy, .in_force = policy};
+	*clock = (struct sfd_clock){
+		.policy = policy, .in_force = policy, .seen_mono_ns = now.mono_ns};
 	run(clock, now.mono_ns, now.wall_ns, SHIFT_FULL_SPEED);
 	if (start->not_before_ns <= now.wall_ns + TOLERANCE_NS)
 		return;
@@ -115,12 +118,12 @@ enum sfd_clock_event sfd_clock_update(struct sfd_clock *clock, struct sfd_now no
 	int64_t old_lead = clock->lead_ns;
 	int64_t expected = expected_lead(clock, now.mono_ns);
 	int64_t tolerance = TOLERANCE_NS + now.error_ns + clock->slack_ns;
-	bool is_slewing = clock->in_force == SFD_CLOCK_SLEW && old_lead > 0;
+	bool is_forward = lead < expected - tolerance;
 
+	clock->seen_mono_ns = now.mono_ns;
 	if (lead < -tolerance) {
 		catch_up(clock, now.mono_ns, now.wall_ns);
-		/* Slewing overshoots by what passes between two updates: that is no step. */
-		return is_slewing && -lead < old_lead ? SFD_CLOCK_CAUGHT_UP : SFD_CLOCK_FORWARD;
+		return is_forward ? SFD_CLOCK_FORWARD : SFD_CLOCK_CAUGHT_UP;
 	}
 	if (lead <= tolerance) {
 		if (old_lead == 0)
@@ -128,14 +131,14 @@ enum sfd_clock_event sfd_clock_update(struct sfd_clock *clock, struct sfd_now no
 		catch_up(clock, now.mono_ns, shown);
 		return SFD_CLOCK_CAUGHT_UP;
 	}
-	if (old_lead == 0 || lead > expected + tolerance) {
+	if (lead > expected + tolerance) {
 		clock->in_force = clock->policy;
 		clock->slack_ns = now.error_ns;
 		fall_behind(clock, now.mono_ns, shown, lead);
 		return SFD_CLOCK_BACK;
 	}
 	/* Not all the way, but forward: standing still ends earlier. */
-	if (!is_slewing && lead < expected - tolerance) {
+	if (clock->in_force != SFD_CLOCK_SLEW && is_forward) {
 		fall_behind(clock, now.mono_ns, shown, lead);
 		return SFD_CLOCK_FORWARD;
 	}

@@ -38,6 +38,7 @@ enum sfd_clock_policy {
 struct sfd_clock {
 	struct sf_shm_clock page; /* what the time page shows */
 	int64_t lead_ns;          /* page less wall at the last update, 0 when not behind */
+	int64_t seen_mono_ns;     /* of the last update */
 	int64_t slack_ns;         /* how exactly the lead was known when it began */
 	/* policy `ahead`, while behind: the page had the wall not stepped */
 	int64_t free_mono_ns;

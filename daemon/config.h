@@ -78,6 +78,9 @@ void sfd_config_deinit(struct sfd_config *config);
 int sfd_nodes_parse(const char *text, unsigned bits, uint32_t *ret_node, uint32_t *ret_count,
 		    struct sf_why *why);
 
+/** Writes machine ids that ascend as "0-3,7", cut where the buffer ends. */
+void sfd_nodes_format(const uint32_t *node, uint32_t count, char *buffer, size_t size);
+
 /**
  * Reads the machine id of a hound stream: "hardware", "02:42:ac:11:00:02" or "0x0242ac110002".
  * @return 0, or -EINVAL with what is legal in `why`, or what getrandom(2) failed with

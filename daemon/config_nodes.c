@@ -109,6 +109,27 @@ int sfd_nodes_parse(const char *text, unsigned bits, uint32_t *ret_node, uint32_
 	return 0;
 }
 
+void sfd_nodes_format(const uint32_t *node, uint32_t count, char *buffer, size_t size)
+{
+	struct sf_shm_text text = {buffer, size, 0};
+	uint32_t i = 0;
+
+	buffer[0] = '\0';
+	while (i < count) {
+		const uint32_t first = node[i];
+		uint32_t last = first;
+
+		while (++i < count && node[i] == last + 1)
+			last++;
+		sf_shm_put_string(&text, text.length > 0 ? "," : "");
+		sf_shm_put_unsigned(&text, first);
+		if (last == first)
+			continue;
+		sf_shm_put_string(&text, "-");
+		sf_shm_put_unsigned(&text, last);
+	}
+}
+
 /** Value of a hexadecimal digit, or -1. */
 static int digit_value(char digit)
 {

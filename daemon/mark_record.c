@@ -6,6 +6,7 @@
  */
 #include "daemon/mark_record.h"
 
+#include "daemon/config.h"
 #include "shm/why.h"
 
 #include <errno.h>
@@ -106,28 +107,6 @@ static enum place judge(const uint8_t *bytes, size_t length, uint32_t offset,
 	return PLACE_WHOLE;
 }
 
-/* Writes machine ids as "0-3,7". */
-static void show_nodes(const struct sfd_identity *identity, char *buffer, size_t size)
-{
-	struct sf_shm_text text = {buffer, size, 0};
-	uint32_t i = 0;
-
-	buffer[0] = '\0';
-	while (i < identity->node_count) {
-		const uint32_t first = identity->node[i];
-		uint32_t last = first;
-
-		while (++i < identity->node_count && identity->node[i] == last + 1)
-			last++;
-		sf_shm_put_string(&text, text.length > 0 ? "," : "");
-		sf_shm_put_unsigned(&text, first);
-		if (last == first)
-			continue;
-		sf_shm_put_string(&text, "-");
-		sf_shm_put_unsigned(&text, last);
-	}
-}
-
 static int refuse(const enum place place[2], const char *path, const struct sfd_identity *ours,
 		  struct sf_why *why)
 {
@@ -139,7 +118,7 @@ static int refuse(const enum place place[2], const char *path, const struct sfd_
 	else if (place[0] == PLACE_EMPTY && place[1] == PLACE_EMPTY)
 		what = "is empty";
 	if (ours->layout.format == SF_FORMAT_SNOWFLAKE)
-		show_nodes(ours, nodes, sizeof(nodes));
+		sfd_nodes_format(ours->node, ours->node_count, nodes, sizeof(nodes));
 	return SF_SHM_REFUSE(why, -EUCLEAN,
 			     "%s %s; restore it, or remove it once you are sure that no ID of "
 			     "%s%s lies in the future",

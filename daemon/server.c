@@ -113,6 +113,7 @@ static void log_stream(const struct sfd_stream *stream)
 {
 	const struct sfd_stream_config *config = stream->config;
 	char layout[SF_LAYOUT_TEXT_MAX] = "?";
+	char nodes[64];
 	const char *name = sf_layout_name(&config->layout);
 
 	if (config->layout.format == SF_FORMAT_HOUND) {
@@ -125,9 +126,9 @@ static void log_stream(const struct sfd_stream *stream)
 		return;
 	}
 	(void)sf_layout_format(&config->layout, layout, sizeof(layout));
-	sfd_log(SFD_LOG_INFO, "stream %s: machine id %u%s, layout %s%s%s%s", config->name,
-		config->node[0], config->node_count > 1 ? " and others" : "", name ? name : "",
-		name ? " (" : "", layout, name ? ")" : "");
+	sfd_nodes_format(config->node, config->node_count, nodes, sizeof(nodes));
+	sfd_log(SFD_LOG_INFO, "stream %s: machine id %s, layout %s%s%s%s", config->name, nodes,
+		name ? name : "", name ? " (" : "", layout, name ? ")" : "");
 }
 
 static int open_streams(struct sfd_server *server)
@@ -201,9 +202,15 @@ static void on_news(struct sfd_request *request, int result)
 	if (result < 0)
 		return;
 	(void)!read(server->news_fd, &count, sizeof(count));
-	for (size_t i = 0; i < server->stream_count; i++)
-		if (sfd_stream_has_stepped(&server->stream[i]))
-			log_steps(&server->stream[i]);
+	for (size_t i = 0; i < server->stream_count; i++) {
+		struct sfd_stream *stream = &server->stream[i];
+
+		if (sfd_stream_has_caught_up(stream))
+			sfd_log(SFD_LOG_INFO, "stream %s: the wall clock has caught up",
+				stream->config->name);
+		if (sfd_stream_has_stepped(stream))
+			log_steps(stream);
+	}
 	sfd_marks_raise(&server->marks);
 }
 

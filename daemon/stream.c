@@ -58,7 +58,6 @@ static int open_stores(struct sfd_stream *stream, const struct sfd_config *confi
 		       const char *boot_id, struct beginning *ret, struct sf_why *why)
 {
 	const struct sfd_stream_config *own = stream->config;
-	const int64_t wall_ns = stream->started_unix_ns;
 	struct sfd_identity identity = identity_of(own);
 	struct sfd_runtime_found here;
 	struct sfd_mark_found found;
@@ -84,7 +83,7 @@ static int open_stores(struct sfd_stream *stream, const struct sfd_config *confi
 		if (here.session == found.restarts)
 			ret->above = found.others;
 		ret->clock.not_before_ns =
-			sf_shm_clock_unix_ns(&here.clock, sfd_clock_now().mono_ns);
+			sf_shm_clock_unix_ns(&here.clock, stream->started_mono_ns);
 		/* A page at half speed was ahead already; any other one showed the wall's time. */
 		ret->clock.went_back = here.clock.shift == 0;
 		/* By the page that its clients look at, whatever ours will show. A ring that was
@@ -98,7 +97,7 @@ static int open_stores(struct sfd_stream *stream, const struct sfd_config *confi
 	} else {
 		/* A mark is ahead of all that was published: start at once, and slew. */
 		not_before(ret, &own->layout, ret->above + 1);
-		ret->clock.went_back = wall_ns < found.written_unix_ns;
+		ret->clock.went_back = stream->started_unix_ns < found.written_unix_ns;
 	}
 	return 0;
 }
@@ -159,6 +158,7 @@ int sfd_stream_open(struct sfd_stream *stream, const struct sfd_config *config,
 	if (error < 0)
 		goto out;
 	sfd_clock_init(&stream->clock, stream_config->clock_backward, now, &beginning.clock);
+	stream->behind_told = stream->clock.lead_ns > 0; /* the caller tells */
 	first = sf_shm_tick_at(&stream_config->layout,
 			       sf_shm_clock_unix_ns(&stream->clock.page, now.mono_ns));
 	if (first <= beginning.above)
@@ -211,19 +211,16 @@ void sfd_stream_close(struct sfd_stream *stream)
 	sfd_ring_deinit(&stream->ring);
 }
 
-/** Holds the clock against the wall. @return whether a step was counted */
-static bool turn_clock(struct sfd_stream *stream, struct sfd_now now, bool *ret_changed)
+/** Holds the clock against the wall. @return whether the page has changed */
+static bool turn_clock(struct sfd_stream *stream, struct sfd_now now)
 {
 	enum sfd_clock_event event = sfd_clock_update(&stream->clock, now);
 
-	*ret_changed = event != SFD_CLOCK_STEADY;
 	if (event == SFD_CLOCK_FORWARD)
 		sfd_stats_add(&stream->stats, SF_COUNTER_clock_steps_forward, 1);
 	else if (event == SFD_CLOCK_BACK)
 		sfd_stats_add(&stream->stats, SF_COUNTER_clock_steps_back, 1);
-	else
-		return false;
-	return true;
+	return event != SFD_CLOCK_STEADY;
 }
 
 static void count_beat(struct sfd_stream *stream, uint64_t tick, int64_t unix_ns)
@@ -323,11 +320,11 @@ int64_t sfd_stream_turn(struct sfd_stream *stream, struct sfd_now now, unsigned 
 	struct sfd_engine *engine = &stream->engine;
 	/* M2, pairs with M1 */
 	uint64_t mark = atomic_load_explicit(&stream->mark_tick, memory_order_acquire);
-	bool changed;
+	bool changed = turn_clock(stream, now);
 	int64_t unix_ns;
 	uint64_t tick;
 
-	if (turn_clock(stream, now, &changed))
+	if (changed)
 		*news |= SFD_TURN_CLOCK;
 	if (borrow(stream, now))
 		changed = true;
@@ -347,6 +344,15 @@ int64_t sfd_stream_turn(struct sfd_stream *stream, struct sfd_now now, unsigned 
 	if (want_mark(stream, tick, mark))
 		*news |= SFD_TURN_MARK;
 	return next_turn(stream, now, tick);
+}
+
+bool sfd_stream_has_caught_up(struct sfd_stream *stream)
+{
+	bool is_behind = sfd_stats_get(&stream->stats, SF_COUNTER_wall_offset_us) != 0;
+	bool was_behind = stream->behind_told;
+
+	stream->behind_told = is_behind;
+	return was_behind && !is_behind;
 }
 
 bool sfd_stream_has_stepped(struct sfd_stream *stream)

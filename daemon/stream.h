@@ -40,13 +40,14 @@ struct sfd_stream {
 	_Atomic uint64_t mark_wanted;
 	uint64_t last_beat_tick;
 	uint64_t steps_told; /* control loop: clock steps already logged */
+	bool behind_told;    /* control loop: the wall was behind at the last look */
 };
 
 /** What the control loop should look at after a turn. */
 enum sfd_turn_news {
 	SFD_TURN_QUIET = 0,
 	SFD_TURN_MARK = 1,  /* mark_wanted was raised */
-	SFD_TURN_CLOCK = 2, /* a clock step was counted */
+	SFD_TURN_CLOCK = 2, /* a clock step was counted, or the wall has caught up */
 };
 
 /**
@@ -61,6 +62,8 @@ void sfd_stream_close(struct sfd_stream *stream);
 /** Beat thread: one turn. @return monotonic time of the next, ns */
 int64_t sfd_stream_turn(struct sfd_stream *stream, struct sfd_now now, unsigned *news);
 
+/** Control loop: the wall was behind at the last call, and is not any more. */
+bool sfd_stream_has_caught_up(struct sfd_stream *stream);
 /** Control loop: clock steps were counted since the last call. */
 bool sfd_stream_has_stepped(struct sfd_stream *stream);
 

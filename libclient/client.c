@@ -115,8 +115,22 @@ static int options_copy(const struct sf_options *given, struct sf_options *ret)
 	if (given->size < offsetof(struct sf_options, timeout_ns) || given->size > sizeof(*ret))
 		return -EINVAL;
 	memcpy(ret, given, given->size);
-	if (ret->wait > SF_WAIT_NONE || ret->timeout_ns < SF_TIMEOUT_NONE)
+	return 0;
+}
+
+static int options_check(const struct sf_client *client, const struct sf_options *options)
+{
+	if (options->wait > SF_WAIT_NONE) {
+		sf_log(client, SF_LOG_ERROR, "wait %u of the options is none of SF_WAIT_...",
+		       options->wait);
 		return -EINVAL;
+	}
+	if (options->timeout_ns < SF_TIMEOUT_NONE) {
+		sf_log(client, SF_LOG_ERROR,
+		       "timeout_ns %lld of the options is negative; SF_TIMEOUT_NONE is for ever",
+		       (long long)options->timeout_ns);
+		return -EINVAL;
+	}
 	return 0;
 }
 
@@ -148,7 +162,9 @@ int sf_client_new(const struct sf_options *options, struct sf_client **ret_clien
 	} else if (madvise(client->reattach, REATTACH_PAGE, MADV_WIPEONFORK) < 0) {
 		error = -errno;
 	} else {
-		error = client_names(client, &set);
+		error = options_check(client, &set);
+		if (error == 0)
+			error = client_names(client, &set);
 	}
 	if (error < 0) {
 		sf_client_unref(client);

@@ -26,9 +26,9 @@ const char *sf_strerror(int error)
 		return "the stream's IDs are of the other width: sf_next() is for 64-bit IDs, "
 		       "sf_next128() for the wide formats";
 	case ENOTCONN:
-		return "no sfd listens at the socket; start sfd or check SFD_SOCKET";
+		return "no sfd listens at the socket; start sfd, or check the socket's path";
 	case ENOENT:
-		return "sfd has no stream of that name; check SFD_STREAM";
+		return "sfd has no stream of that name; check the name";
 	case EACCES:
 		return "the stream's access list does not name this user";
 	case EPROTO:

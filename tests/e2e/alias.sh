@@ -155,13 +155,16 @@ expect 1 get_needs_sfd_for_a_new_store "$work/none" -- alias get --socket "$work
 		unset XDG_STATE_HOME
 		"$SFCTL_BIN" alias get a && [ -e "$work/home/.local/state/sfd/alias.db" ]
 	elif command -v setpriv >/dev/null; then
+		# another user, who may still read a build in a private directory
+		as_user=(setpriv --reuid 54321 --clear-groups --inh-caps +dac_override
+			--ambient-caps +dac_override)
 		chmod 755 "$work" "$work/run"
 		mkdir -m 777 "$work/state-home" "$work/home"
-		setpriv --reuid 54321 --clear-groups "$SFCTL_BIN" alias get --layout twitter \
+		"${as_user[@]}" "$SFCTL_BIN" alias get --layout twitter \
 			--machine-id $past --created 1600000000000 a &&
 			[ -e "$work/state-home/sfd/alias.db" ] || exit 1
 		unset XDG_STATE_HOME
-		setpriv --reuid 54321 --clear-groups "$SFCTL_BIN" alias get --layout twitter \
+		"${as_user[@]}" "$SFCTL_BIN" alias get --layout twitter \
 			--machine-id $past --created 1600000000000 a &&
 			[ -e "$work/home/.local/state/sfd/alias.db" ]
 	fi

@@ -28,6 +28,7 @@ struct sf_client *t_stream_client;
 struct sf_cursor *t_stream_cursor;
 unsigned t_stream_news;
 bool t_stream_raises;
+int64_t t_stream_reading_ns;
 
 static struct sfd_config config;
 static char *directory;
@@ -48,7 +49,11 @@ int64_t t_stream_wall(void)
 
 static struct sfd_now clock_now(void)
 {
-	return (struct sfd_now){.mono_ns = t_stream_mono(), .wall_ns = t_stream_wall()};
+	const struct sfd_now now = {.mono_ns = t_stream_mono(), .wall_ns = t_stream_wall()};
+
+	atomic_fetch_add_explicit(&t_mono_ns, t_stream_reading_ns, memory_order_relaxed);
+	t_stream_reading_ns = 0;
+	return now;
 }
 
 static void configure(const struct t_stream_setup *setup)

@@ -37,6 +37,8 @@ extern struct sf_client *t_stream_client;
 extern struct sf_cursor *t_stream_cursor;
 /** What the turns wanted since the last raise of the mark; enum sfd_turn_news. */
 extern unsigned t_stream_news;
+/** Time that passes after the next reading of the clocks: a stream opens, and the disk is slow. */
+extern int64_t t_stream_reading_ns;
 /** Marks are raised as wanted after each turn; true unless a test says otherwise. */
 extern bool t_stream_raises;
 

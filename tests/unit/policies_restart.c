@@ -256,6 +256,20 @@ START_TEST(start_after_a_reboot_without_a_step_goes_on_at_once)
 }
 END_TEST
 
+/* What passes while the stores open is no step of the wall. */
+START_TEST(start_that_takes_long_is_not_behind)
+{
+	begin(_i);
+	end_daemon((enum end)(_i % 2 ? END_STOP : END_KILL));
+	t_stream_reading_ns = 40 * T_MS;
+	t_stream_start(T_POLICY_OF(_i));
+	ck_assert_uint_eq(t_stream_stat(SF_COUNTER_wall_offset_us), 0);
+	ck_assert_uint_eq(t_stream_stat(SF_COUNTER_clock_steps_back), 0);
+	ck_assert_uint_eq(t_stream_stat(SF_COUNTER_clock_steps_forward), 0);
+	t_stream_deinit();
+}
+END_TEST
+
 /* Another format under the same name: its ticks may be another unit, its IDs are other IDs. */
 START_TEST(fc25_start_with_another_format_begins_anew)
 {
@@ -330,6 +344,7 @@ void t_add_policies_restart(Suite *suite)
 			    T_POLICY_ROWS);
 	tcase_add_loop_test(restart, start_after_a_reboot_without_a_step_goes_on_at_once, 0,
 			    T_POLICY_ROWS);
+	tcase_add_loop_test(restart, start_that_takes_long_is_not_behind, 0, T_POLICY_ROWS);
 	tcase_add_loop_test(restart, fc25_start_with_another_format_begins_anew, 0, 8);
 	tcase_add_test(restart, fc25_start_with_the_format_of_before_gives_larger_ids);
 	suite_add_tcase(suite, restart);
