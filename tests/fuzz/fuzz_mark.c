@@ -44,7 +44,10 @@ static void check_accepted(const struct sfd_mark_content *content)
 	const struct sfd_mark_record *record = &content->record;
 
 	require(sf_layout_check(&record->layout, NULL) == 0);
-	require(record->node_count >= 1 && record->node_count <= SF_NODES_MAX);
+	if (record->layout.format == SF_FORMAT_SNOWFLAKE)
+		require(record->node_count >= 1 && record->node_count <= SF_NODES_MAX);
+	else
+		require(record->node_count == (record->layout.format == SF_FORMAT_HOUND));
 	require(strlen(record->stream) < sizeof(record->stream));
 	require(strlen(record->boot_id) < sizeof(record->boot_id));
 	require(sfd_mark_record_tick(content) >= record->tick);
