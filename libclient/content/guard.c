@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* SPDX-FileCopyrightText: The sfd authors */
 /*
- * The strings of a JSON text (RFC 8259, section 7), byte by byte. Knows nothing of its grammar
- * outside of them, which is the parser's. Any thread.
+ * The strings of a JSON text (RFC 8259, section 7), byte by byte, and where its numbers end. Knows
+ * nothing else of its grammar, which is the parser's. Any thread.
  */
 #include "libclient/content/guard.h"
 
@@ -25,7 +25,17 @@ static struct verdict outside(struct sf_guard *guard, char c)
 		return (struct verdict){-EBADMSG, "a vertical tab or form feed is no white space"};
 	if (c == '"')
 		*guard = (struct sf_guard){.place = SF_GUARD_STRING};
+	else if (c == '-' || (c >= '0' && c <= '9'))
+		guard->place = SF_GUARD_NUMBER;
 	return (struct verdict){0, NULL};
+}
+
+static struct verdict in_number(struct sf_guard *guard, char c)
+{
+	if ((c >= '0' && c <= '9') || (c != '\0' && strchr("+-.eE", c)))
+		return (struct verdict){0, NULL};
+	guard->place = SF_GUARD_OUTSIDE;
+	return outside(guard, c);
 }
 
 static struct verdict in_string(struct sf_guard *guard, char c)
@@ -94,6 +104,8 @@ static struct verdict in_hex(struct sf_guard *guard, char c)
 static struct verdict step(struct sf_guard *guard, char c)
 {
 	switch (guard->place) {
+	case SF_GUARD_NUMBER:
+		return in_number(guard, c);
 	case SF_GUARD_STRING:
 		return in_string(guard, c);
 	case SF_GUARD_ESCAPE:
@@ -109,14 +121,20 @@ static struct verdict step(struct sf_guard *guard, char c)
 size_t sf_guard_scan(struct sf_guard *guard, const char *text, size_t length, int *ret_error,
 		     const char **ret_reason)
 {
+	bool was_open = guard->open > 0;
+
+	*ret_reason = NULL;
 	for (size_t i = 0; i < length; i++) {
 		struct verdict verdict = step(guard, text[i]);
 
-		if (!verdict.reason)
-			continue;
-		*ret_error = verdict.error;
-		*ret_reason = verdict.reason;
-		return i;
+		if (verdict.reason) {
+			*ret_error = verdict.error;
+			*ret_reason = verdict.reason;
+			return i;
+		}
+		guard->open = guard->place == SF_GUARD_OUTSIDE ? 0 : guard->open + 1;
+		if (was_open && guard->open == 0)
+			return i + 1;
 	}
 	return length;
 }

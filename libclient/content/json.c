@@ -3,6 +3,9 @@
 /*
  * JSON documents: yajl's parser drives the builder, which holds all state, so nothing here recurses
  * or knows the value. The parser hands numbers over as they are written.
+ *
+ * A string or number that comes in pieces is put together here, since the parser would read it anew
+ * from its beginning with every piece.
  */
 #include "libclient/content/content.h"
 #include "libclient/content/float_text.h"
@@ -17,13 +20,16 @@
 
 /* Longest number that is copied to the stack. */
 #define NUMBER_SHORT 64
+/* Characters of a number that a message repeats. */
+#define NUMBER_SHOWN 40
 
 /** An open document. */
 struct sf_json {
 	yajl_handle parser;
 	struct sf_guard guard;
-	uint64_t parsed; /* bytes of the pieces that the parser is done with, */
-	uint64_t given;  /* and with the one that it is at */
+	struct sf_bytes held; /* the beginning of a string or number; the parser has not seen it */
+	uint64_t parsed;      /* bytes of the pieces that the parser is done with, */
+	uint64_t given;       /* and with the one that it is at */
 };
 
 uint64_t sf_json_position(const struct sf_content *content)
@@ -53,9 +59,10 @@ static int take_double(struct sf_content *content, const char *text)
 
 	if (isinf(value) && content->profile == SF_CONTENT_SFD_1)
 		return sf_content_fail(content, -ERANGE,
-				       "number %.40s is beyond a double, whose largest is "
+				       "number %.*s%s is beyond a double, whose largest is "
 				       "1.7976931348623157e308; give it as a string",
-				       text);
+				       NUMBER_SHOWN, text,
+				       strlen(text) > NUMBER_SHOWN ? "..." : "");
 	return sf_content_double(content, value);
 }
 
@@ -137,6 +144,7 @@ void sf_json_close(struct sf_content *content)
 	if (!content->json)
 		return;
 	yajl_free(content->json->parser);
+	sf_bytes_drop(&content->json->held);
 	free(content->json);
 	content->json = NULL;
 }
@@ -182,24 +190,54 @@ static int parse(struct sf_content *content, const char *text, size_t length)
 	return error;
 }
 
+/** Hands over what was held. */
+static int release(struct sf_content *content)
+{
+	struct sf_bytes *held = &content->json->held;
+	size_t length = held->length;
+
+	held->length = 0; /* the bytes stay where they are */
+	return parse(content, (const char *)held->at, length);
+}
+
+/** Hands over good bytes, but for a string or number at their end that goes on. */
+static int take(struct sf_content *content, const char *text, size_t length)
+{
+	struct sf_json *json = content->json;
+	size_t open = json->guard.open;
+	bool is_held = json->held.length > 0;
+	size_t ready = is_held ? 0 : length - open;
+	int error = parse(content, text, ready);
+
+	if (error < 0)
+		return error;
+	if (ready < length && sf_bytes_add(&json->held, text + ready, length - ready) < 0)
+		return sf_content_fail(content, -ENOMEM, "out of memory");
+	return is_held && open == 0 ? release(content) : 0;
+}
+
 int sf_content_json(struct sf_content *content, const char *text, size_t length)
 {
-	const char *reason;
-	size_t good;
-	int bad;
+	const char *reason = NULL;
+	int bad = 0;
 	int error = content->error;
 
 	if (error == 0 && !content->json)
 		error = json_open(content);
-	if (error < 0)
+	while (error == 0 && length > 0 && !reason) {
+		size_t good = sf_guard_scan(&content->json->guard, text, length, &bad, &reason);
+
+		error = take(content, text, good);
+		text += good;
+		length -= good;
+	}
+	if (error < 0 || !reason)
 		return error;
-	good = sf_guard_scan(&content->json->guard, text, length, &bad, &reason);
 	/* the parser first: what it objects to stands before the bad byte */
-	error = parse(content, text, good);
-	if (error == 0 && good < length)
-		error = sf_content_fail(content, bad, "JSON, byte %" PRIu64 ": %s",
-					content->json->given + 1, reason);
-	return error;
+	error = release(content);
+	return error < 0 ? error
+			 : sf_content_fail(content, bad, "JSON, byte %" PRIu64 ": %s",
+					   content->json->given + 1, reason);
 }
 
 int sf_content_json_end(struct sf_content *content)
@@ -212,9 +250,12 @@ int sf_content_json_end(struct sf_content *content)
 		return content->error;
 	if (!json)
 		return sf_content_fail(content, -EINVAL, "no JSON document is open to be ended");
+	error = release(content);
+	if (error < 0)
+		return error;
 	if (json->given == 0)
 		return sf_content_fail(content, -EBADMSG, "the JSON document is empty");
-	if (json->guard.place != SF_GUARD_OUTSIDE)
+	if (json->guard.place != SF_GUARD_OUTSIDE && json->guard.place != SF_GUARD_NUMBER)
 		return sf_content_fail(content, -EBADMSG,
 				       "JSON, byte %" PRIu64 ": the document ends within a string",
 				       json->given);

@@ -15,6 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Characters of a bad integer that a message repeats. */
+#define INTEGER_SHOWN 40
+
 int sf_bytes_add(struct sf_bytes *bytes, const void *more, size_t length)
 {
 	size_t needed = bytes->length + length;
@@ -225,9 +228,10 @@ int sf_content_integer(struct sf_content *content, const char *text, size_t leng
 		digits++;
 	if (digits == 0 || first + digits < length || (digits > 1 && text[first] == '0'))
 		return sf_content_fail(content, -EINVAL,
-				       "\"%.*s\" is no integer; give decimal digits without "
+				       "\"%.*s\"%s is no integer; give decimal digits without "
 				       "leading zeros",
-				       length < 40 ? (int)length : 40, text);
+				       length < INTEGER_SHOWN ? (int)length : INTEGER_SHOWN, text,
+				       length > INTEGER_SHOWN ? "..." : "");
 	if (digits == 1 && text[first] == '0')
 		return whole_bytes(content, SF_TAG_INTEGER, "0", 1);
 	return whole_bytes(content, SF_TAG_INTEGER, text, length);

@@ -177,6 +177,53 @@ START_TEST(json_integers_of_any_size_are_apart)
 }
 END_TEST
 
+/* What is read anew from its beginning with each piece would take hours. */
+START_TEST(json_token_in_small_pieces_is_read_once)
+{
+	enum {
+		SIZE = 4 << 20,
+		PIECE = 2
+	};
+	static const struct {
+		const char *head;
+		char body;
+		const char *tail;
+	} tokens[] = {
+		{"\"", 'x', "\""}, {"{\"k", 'x', "\":1}"}, {"[-1", '0', ",2]"},
+		{"1", '0', ""},    {"[0.1", '2', "e-3 ]"}, {"0.", '0', "1"},
+	};
+	char *text = malloc(SIZE + 16);
+	struct t_content whole;
+	struct t_content cut;
+	size_t size;
+
+	ck_assert_ptr_nonnull(text);
+	memset(stpcpy(text, tokens[_i].head), tokens[_i].body, SIZE);
+	size = strlen(tokens[_i].head) + SIZE;
+	size = (size_t)(stpcpy(text + size, tokens[_i].tail) - text);
+	whole = t_content_of_json(SF_CONTENT_COOLA_1_1, 64, text, size, size);
+	cut = t_content_of_json(SF_CONTENT_COOLA_1_1, 64, text, size, PIECE);
+	ck_assert_msg(whole.error == 0, "%s", whole.why.text);
+	ck_assert_msg(cut.error == 0, "%s", cut.why.text);
+	ck_assert_str_eq(cut.id, whole.id);
+	free(text);
+}
+END_TEST
+
+START_TEST(json_number_that_a_message_cuts_short_says_so)
+{
+	char digits[400];
+	struct t_content made;
+
+	memset(digits, '9', sizeof(digits));
+	digits[sizeof(digits) - 2] = '.';
+	made = t_content_of_json(SF_CONTENT_SFD_1, 64, digits, sizeof(digits), 400);
+	ck_assert_int_eq(made.error, -ERANGE);
+	ck_assert_msg(strstr(made.why.text, "99... is beyond a double") != NULL, "%s",
+		      made.why.text);
+}
+END_TEST
+
 START_TEST(json_with_many_keys_finds_the_one_that_stands_twice)
 {
 	enum {
@@ -214,6 +261,8 @@ void t_add_content_json(Suite *suite)
 	tcase_add_test(json, json_deeper_than_the_limit_is_refused);
 	tcase_add_test(json, json_beyond_a_double_is_infinite_in_coola_only);
 	tcase_add_test(json, json_integers_of_any_size_are_apart);
+	tcase_add_loop_test(json, json_token_in_small_pieces_is_read_once, 0, 6);
+	tcase_add_test(json, json_number_that_a_message_cuts_short_says_so);
 	tcase_add_test(json, json_with_many_keys_finds_the_one_that_stands_twice);
 	suite_add_tcase(suite, json);
 }
