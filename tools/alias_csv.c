@@ -42,6 +42,13 @@ void sfctl_alias_csv_deinit(struct sfctl_alias_csv *csv)
 	csv_free(&csv->parser);
 }
 
+int sfctl_alias_csv_reset(struct sfctl_alias_csv *csv)
+{
+	csv_free(&csv->parser);
+	csv->is_inside = false;
+	return parser_init(csv);
+}
+
 /** Notes what is wrong with the row, unless something was before. */
 static void note(struct sfctl_alias_csv *csv, int error, const struct sf_why *why)
 {
@@ -130,10 +137,8 @@ static int give_up(struct sfctl_alias_csv *csv, struct sf_why *why)
 			  ? "out of memory"
 			  : "not CSV: a field in quotes goes on behind them or has no end, "
 			    "or a quote stands within a field that is in none");
-	csv_free(&csv->parser);
-	if (parser_init(csv) < 0)
+	if (sfctl_alias_csv_reset(csv) < 0)
 		return -ENOMEM;
-	csv->is_inside = false;
 	/* Without its header the rest means nothing. */
 	return error == -EINVAL && csv->columns == 0 ? -EPROTO : error;
 }

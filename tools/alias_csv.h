@@ -30,6 +30,8 @@ struct sfctl_alias_csv {
 /** @return 0 or -ENOMEM */
 int sfctl_alias_csv_init(struct sfctl_alias_csv *csv);
 void sfctl_alias_csv_deinit(struct sfctl_alias_csv *csv);
+/** Forgets the record at hand; the next line begins one. @return 0 or -ENOMEM */
+int sfctl_alias_csv_reset(struct sfctl_alias_csv *csv);
 
 /**
  * Feeds a line, its newline included, or NULL at the end of the input.

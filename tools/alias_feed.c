@@ -17,13 +17,16 @@
 struct work {
 	struct sf_alias_record *record;
 	uint64_t *line;                /* where each record begins */
-	struct sfctl_alias_mark *end;  /* where each ends */
+	struct sfctl_alias_mark *end;  /* where a later run could go on behind each */
+	bool *is_told;                 /* of each, that it was refused */
 	struct sfctl_alias_mark begin; /* of the batch */
 	char *text;                    /* keys, and what is wrong with records that have none */
 	size_t text_used;
 	size_t count;
-	bool is_ended; /* no more input */
-	int error;     /* the input cannot be read on */
+	bool is_ended;       /* no more input */
+	int error;           /* the input cannot be read on */
+	uint64_t error_line; /* where; 0: nowhere in particular */
+	struct sf_why error_why;
 	/* while a batch is applied */
 	struct sfctl_alias_feed *feed;
 	size_t refused_at; /* the last that was refused */
@@ -48,11 +51,12 @@ static int work_init(struct work *work, struct sfctl_alias_feed *feed)
 		.record = calloc(feed->batch_records, sizeof(*work->record)),
 		.line = calloc(feed->batch_records, sizeof(*work->line)),
 		.end = calloc(feed->batch_records, sizeof(*work->end)),
+		.is_told = calloc(feed->batch_records, sizeof(*work->is_told)),
 		/* Mostly not touched, and then no memory: keys are shorter. */
 		.text = calloc(feed->batch_records, TEXT_MAX),
 		.feed = feed,
 	};
-	if (work->record && work->line && work->end && work->text)
+	if (work->record && work->line && work->end && work->is_told && work->text)
 		return SFCTL_OK;
 	return sfctl_fail(feed->sfctl, "out of memory for batches of %zu records",
 			  feed->batch_records);
@@ -63,6 +67,7 @@ static void work_deinit(struct work *work)
 	free(work->record);
 	free(work->line);
 	free(work->end);
+	free(work->is_told);
 	free(work->text);
 }
 
@@ -115,17 +120,21 @@ static bool gather_one(struct work *work)
 		work->is_ended = true;
 		return false;
 	}
+	if (r < 0 && r != -EINVAL) {
+		work->error = r;
+		work->error_line = r == -EPROTO ? reader->record_line : 0;
+		work->error_why = why;
+		return false;
+	}
 	if (r == 1)
 		add(work, &entry);
 	else
 		add_bad(work, &why);
 	work->line[work->count] = reader->record_line;
-	work->end[work->count] = reader->at;
+	work->end[work->count] = reader->mark;
+	work->is_told[work->count] = false;
 	work->count++;
-	if (r == 1 || r == -EINVAL)
-		return true;
-	work->error = r;
-	return false;
+	return true;
 }
 
 /** Reads records until the batch is complete. */
@@ -136,7 +145,7 @@ static void gather(struct work *work)
 
 	work->count = 0;
 	work->text_used = 0;
-	work->begin = feed->reader->at;
+	work->begin = feed->reader->mark;
 	if (!gather_one(work)) /* which may have to wait */
 		return;
 	until_ns = now_ns() + BATCH_NS;
@@ -155,9 +164,12 @@ static void on_refused(void *data, size_t index, const char *sentence)
 
 	work->refused_at = index;
 	SFCTL_WHY(&work->refused_why, "%s", record->key_length ? sentence : record->key);
-	/* In the other case it is told of after what came before it is written. */
-	if (!work->feed->stops_at_bad)
-		work->feed->bad(work->feed->data, work->line[index], work->refused_why.text);
+	/* In the other case it is told of after what came before it is written. And a batch may be
+	 * tried twice. */
+	if (work->feed->stops_at_bad || work->is_told[index])
+		return;
+	work->is_told[index] = true;
+	work->feed->bad(work->feed->data, work->line[index], work->refused_why.text);
 }
 
 /** Looks the keys up, and makes nothing. */
@@ -180,19 +192,21 @@ static int look_up(struct work *work)
 	return 0;
 }
 
-/** How far the input is done when the first `count` records are. */
-static struct sf_alias_job job_at(const struct work *work, size_t count)
+/** Where a later run can go on when the first `count` records are done. */
+static struct sfctl_alias_mark mark_behind(const struct work *work, size_t count)
 {
-	struct sfctl_alias_mark mark = work->begin;
+	return count > 0 ? work->end[count - 1] : work->begin;
+}
 
-	if (count == work->count)
-		mark = work->feed->reader->at;
-	else if (count > 0)
-		mark = work->end[count - 1];
+/** The progress up to a place. @param source room for SF_ALIAS_JOB_MAX + 1, used by the result */
+static struct sf_alias_job job_at(const struct sfctl_alias_feed *feed,
+				  const struct sfctl_alias_mark *mark, char *source)
+{
+	feed->describe(feed->data, mark, source);
 	return (struct sf_alias_job){
-		.offset = mark.offset,
-		.line = mark.line,
-		.source = work->feed->source,
+		.offset = mark->offset,
+		.line = mark->line,
+		.source = source,
 	};
 }
 
@@ -200,6 +214,8 @@ static struct sf_alias_job job_at(const struct work *work, size_t count)
 static int apply(struct work *work, size_t count)
 {
 	struct sfctl_alias_feed *feed = work->feed;
+	struct sfctl_alias_mark mark = feed->lags ? feed->mark : mark_behind(work, count);
+	char source[SF_ALIAS_JOB_MAX + 1];
 	struct sf_alias_job job;
 	struct sf_alias_batch batch = {
 		.size = sizeof(batch),
@@ -213,7 +229,7 @@ static int apply(struct work *work, size_t count)
 	if (feed->is_look_up)
 		return look_up(work);
 	if (feed->job) {
-		job = job_at(work, count);
+		job = job_at(feed, &mark, source);
 		batch.job_name = feed->job;
 		batch.job = &job;
 	}
@@ -224,17 +240,26 @@ static int apply(struct work *work, size_t count)
 static int tell(struct work *work, size_t count)
 {
 	struct sfctl_alias_feed *feed = work->feed;
+	size_t before = count > 0 ? count - 1 : 0;
+	bool is_open = mark_behind(work, count).offset == mark_behind(work, before).offset;
+	int status;
 
 	for (size_t i = 0; i < count; i++) {
 		feed->records += work->record[i].error == 0;
 		feed->refused += work->record[i].error != 0;
 		feed->made += work->record[i].made;
 	}
-	return feed->done(feed->data, work->record, count);
+	status = feed->done(feed->data, work->record, count, is_open ? before : count);
+	if (status == SFCTL_OK)
+		feed->mark = mark_behind(work, count);
+	return status;
 }
 
-/** Writes the batch, or what comes before its first bad record. */
-static int write_batch(struct work *work)
+/**
+ * Writes the batch, or what comes before its first bad record.
+ * @param ret_is_told false when something of it may not be written or told of
+ */
+static int write_batch(struct work *work, bool *ret_is_told)
 {
 	struct sfctl_alias_feed *feed = work->feed;
 	size_t count = work->count;
@@ -247,9 +272,11 @@ static int write_batch(struct work *work)
 		count = work->refused_at;
 		r = count > 0 ? apply(work, count) : 0;
 	}
+	*ret_is_told = false;
 	if (r > 0)
 		return r;
 	status = tell(work, count);
+	*ret_is_told = status == SFCTL_OK;
 	if (status != SFCTL_OK || count == work->count)
 		return status;
 	feed->refused++;
@@ -257,18 +284,34 @@ static int write_batch(struct work *work)
 	return SFCTL_FAILED;
 }
 
+int sfctl_alias_feed_note(struct sfctl_alias_feed *feed)
+{
+	char source[SF_ALIAS_JOB_MAX + 1];
+	const struct sf_alias_job job = job_at(feed, &feed->mark, source);
+	const struct sf_alias_batch batch = {
+		.size = sizeof(batch), .job_name = feed->job, .job = &job};
+
+	return sfctl_alias_store_apply(feed->store, &batch) == 0 ? SFCTL_OK : SFCTL_FAILED;
+}
+
 int sfctl_alias_feed_run(struct sfctl_alias_feed *feed)
 {
 	struct work work;
+	bool is_told = true;
 	int status = work_init(&work, feed);
 
+	feed->mark = feed->reader->mark;
 	while (status == SFCTL_OK && !work.is_ended && work.error == 0) {
 		gather(&work);
 		if (work.count > 0)
-			status = write_batch(&work);
+			status = write_batch(&work, &is_told);
 	}
-	if (status == SFCTL_OK && work.error < 0)
+	if (is_told && feed->job && feed->lags && sfctl_alias_feed_note(feed) != SFCTL_OK)
 		status = SFCTL_FAILED;
+	if (status == SFCTL_OK && work.error < 0) {
+		feed->bad(feed->data, work.error_line, work.error_why.text);
+		status = SFCTL_FAILED;
+	}
 	work_deinit(&work);
 	return status;
 }
@@ -276,6 +319,7 @@ int sfctl_alias_feed_run(struct sfctl_alias_feed *feed)
 int sfctl_alias_feed_words(struct sfctl_alias_feed *feed, char *const *word, size_t count)
 {
 	struct work work;
+	bool is_told;
 	int status;
 
 	feed->batch_records = count;
@@ -292,7 +336,7 @@ int sfctl_alias_feed_words(struct sfctl_alias_feed *feed, char *const *word, siz
 		work.line[work.count] = work.count + 1;
 	}
 	if (status == SFCTL_OK)
-		status = write_batch(&work);
+		status = write_batch(&work, &is_told);
 	work_deinit(&work);
 	return status;
 }

@@ -6,12 +6,14 @@
  */
 #include "tools/alias_reader.h"
 
+#include "tools/digest.h"
 #include "tools/sfctl.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BUFFER_BYTES (SFCTL_ALIAS_RECORD_MAX + 1)
@@ -24,9 +26,18 @@ struct line {
 int sfctl_alias_reader_init(struct sfctl_alias_reader *reader, int fd,
 			    enum sfctl_alias_format format)
 {
+	const struct sfctl_alias_mark begin = {.digest = SFCTL_DIGEST_EMPTY};
+	struct stat status;
+
+	if (fstat(fd, &status) < 0)
+		return -errno;
+	if (S_ISDIR(status.st_mode))
+		return -EISDIR;
 	*reader = (struct sfctl_alias_reader){
 		.fd = fd,
 		.format = format,
+		.at = begin,
+		.mark = begin,
 		.buffer = malloc(BUFFER_BYTES),
 	};
 	if (!reader->buffer)
@@ -73,7 +84,47 @@ static int fill(struct sfctl_alias_reader *reader, struct sf_why *why)
 	return 0;
 }
 
-/** @return 1, 0 at the end, or a negative errno */
+/** Takes bytes out of the buffer. */
+static void consume(struct sfctl_alias_reader *reader, size_t count)
+{
+	reader->at.digest = sfctl_digest(reader->at.digest, reader->buffer + reader->begin, count);
+	reader->at.offset += count;
+	reader->begin += count;
+}
+
+/** Notes that a later run can go on here, if it can. */
+static void set_mark(struct sfctl_alias_reader *reader)
+{
+	bool is_between = reader->format != SFCTL_ALIAS_CSV ||
+			  (reader->csv.columns > 0 && !reader->csv.is_inside);
+
+	if (reader->is_whole && is_between)
+		reader->mark = reader->at;
+}
+
+/** Drops a line that does not fit. @return -EINVAL or another negative errno */
+static int drop_line(struct sfctl_alias_reader *reader, struct sf_why *why)
+{
+	const char *newline = NULL;
+
+	while (!newline && !reader->is_ended) {
+		const char *begin = reader->buffer + reader->begin;
+		size_t left = reader->end - reader->begin;
+		int r;
+
+		newline = memchr(begin, '\n', left);
+		consume(reader, newline ? (size_t)(newline - begin) + 1 : left);
+		r = newline ? 0 : fill(reader, why);
+		if (r < 0)
+			return r;
+	}
+	reader->is_whole = newline != NULL;
+	reader->at.line++;
+	SFCTL_WHY(why, "longer than %u bytes", SFCTL_ALIAS_RECORD_MAX);
+	return -EINVAL;
+}
+
+/** @return 1, 0 at the end, -EINVAL for a line that was dropped, or another negative errno */
 static int next_line(struct sfctl_alias_reader *reader, struct line *ret_line, struct sf_why *why)
 {
 	size_t looked = 0;
@@ -88,15 +139,13 @@ static int next_line(struct sfctl_alias_reader *reader, struct line *ret_line, s
 			size_t length = newline ? (size_t)(newline - begin) + 1 : left;
 
 			*ret_line = (struct line){begin, length};
-			reader->begin += length;
-			reader->at.offset += length;
+			consume(reader, length);
+			reader->is_whole = newline != NULL;
 			reader->at.line += length > 0;
 			return length > 0;
 		}
-		if (left > SFCTL_ALIAS_RECORD_MAX) {
-			SFCTL_WHY(why, "longer than %u bytes", SFCTL_ALIAS_RECORD_MAX);
-			return -E2BIG;
-		}
+		if (left > SFCTL_ALIAS_RECORD_MAX)
+			return drop_line(reader, why);
 		looked = left;
 		r = fill(reader, why);
 		if (r < 0)
@@ -133,6 +182,16 @@ static bool is_blank(const struct line *line)
 	return true;
 }
 
+/** A record of a CSV is too long. @return as sfctl_alias_reader_next() */
+static int refuse_long(struct sfctl_alias_reader *reader)
+{
+	if (sfctl_alias_csv_reset(&reader->csv) < 0)
+		return -ENOMEM;
+	set_mark(reader);
+	/* Without its header the rest means nothing. */
+	return reader->csv.columns == 0 ? -EPROTO : -EINVAL;
+}
+
 static int next_of_csv(struct sfctl_alias_reader *reader, struct sfctl_alias_entry *ret_entry,
 		       struct sf_why *why)
 {
@@ -148,17 +207,18 @@ static int next_of_csv(struct sfctl_alias_reader *reader, struct sfctl_alias_ent
 			reader->record_line = reader->at.line + 1;
 		}
 		r = next_line(reader, &line, why);
-		if (r < 0)
-			return r;
 		if (r == 0)
 			return sfctl_alias_csv_feed(&reader->csv, NULL, 0, ret_entry, why);
-		if (reader->at.offset - begin > SFCTL_ALIAS_RECORD_MAX) {
+		if (r == 1 && reader->at.offset - begin > SFCTL_ALIAS_RECORD_MAX) {
 			SFCTL_WHY(why, "a record longer than %u bytes; is a quote missing?",
 				  SFCTL_ALIAS_RECORD_MAX);
-			return -E2BIG;
+			r = -EINVAL;
 		}
+		if (r < 0)
+			return r == -EINVAL ? refuse_long(reader) : r;
 		cut_byte_order_mark(reader, &line);
 		r = sfctl_alias_csv_feed(&reader->csv, line.text, line.length, ret_entry, why);
+		set_mark(reader);
 	} while (r == 0);
 	return r;
 }
@@ -173,6 +233,7 @@ static int next_of_lines(struct sfctl_alias_reader *reader, struct sfctl_alias_e
 	do {
 		reader->record_line = reader->at.line + 1;
 		r = next_line(reader, &line, why);
+		set_mark(reader);
 		if (r <= 0)
 			return r;
 		cut_byte_order_mark(reader, &line);
@@ -232,8 +293,7 @@ int sfctl_alias_reader_skip(struct sfctl_alias_reader *reader, const struct sfct
 
 		if (count > left)
 			count = (size_t)left;
-		reader->begin += count;
-		reader->at.offset += count;
+		consume(reader, count);
 		if (count > 0)
 			continue;
 		if (reader->is_ended) {
@@ -245,6 +305,12 @@ int sfctl_alias_reader_skip(struct sfctl_alias_reader *reader, const struct sfct
 		/* Read and dropped, also where one could seek: a pipe must do as well. */
 		r = fill(reader, why);
 	}
+	if (r == 0 && reader->at.digest != mark->digest) {
+		SFCTL_WHY(why, "its first %llu bytes are not those that the last run read",
+			  (unsigned long long)mark->offset);
+		return -ESTALE;
+	}
 	reader->at.line = mark->line;
+	reader->mark = reader->at;
 	return r;
 }

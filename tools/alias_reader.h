@@ -11,29 +11,35 @@
 
 #include <sys/types.h>
 
-/** Longest record, bytes. */
+/** Longest record, bytes. A longer line is dropped and takes the place of a bad record. */
 #define SFCTL_ALIAS_RECORD_MAX (1u << 20)
 
 /** A place between two records. */
 struct sfctl_alias_mark {
 	uint64_t offset; /* bytes */
 	uint64_t line;   /* lines */
+	uint64_t digest; /* of the bytes before it */
 };
 
 struct sfctl_alias_reader {
 	int fd;
 	enum sfctl_alias_format format;
 	struct sfctl_alias_mark at; /* everything before is read */
-	uint64_t record_line;       /* line in which the last record began, counted from 1 */
+	/* where a later run can go on: never behind a line without its newline, which may be only
+	 * the beginning of one */
+	struct sfctl_alias_mark mark;
+	uint64_t record_line; /* line in which the last record began, counted from 1 */
 
 	char *buffer;
 	size_t begin; /* of what is not read yet */
 	size_t end;
 	bool is_ended; /* the descriptor has no more */
+	bool is_whole; /* the last line had its newline */
 	struct sfctl_alias_csv csv;
 };
 
-/** Reads from where `fd` stands. @return 0 or -ENOMEM */
+/** Reads from where `fd` stands. @return 0; -EBADF or -EISDIR, of which nothing can be read;
+ * -ENOMEM */
 int sfctl_alias_reader_init(struct sfctl_alias_reader *reader, int fd,
 			    enum sfctl_alias_format format);
 void sfctl_alias_reader_deinit(struct sfctl_alias_reader *reader);
@@ -41,7 +47,8 @@ void sfctl_alias_reader_deinit(struct sfctl_alias_reader *reader);
 /**
  * Goes to a place that an earlier run had reached; before the first record. The header of a CSV is
  * read where it stands.
- * @return 0, -ENODATA when the input ends before it, or another negative errno
+ * @return 0, -ENODATA when the input ends before it, -ESTALE when the bytes before it are others,
+ * or another negative errno
  */
 int sfctl_alias_reader_skip(struct sfctl_alias_reader *reader, const struct sfctl_alias_mark *mark,
 			    struct sf_why *why);

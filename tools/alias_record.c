@@ -20,8 +20,9 @@ int sfctl_alias_field_of(const char *name, size_t length, struct sf_why *why)
 	for (int i = 0; i < SFCTL_ALIAS_FIELDS; i++)
 		if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0)
 			return i;
-	SFCTL_WHY(why, "\"%.*s\" is none of key, created and id", length < 60 ? (int)length : 60,
-		  name);
+	/* An error, as a misspelt "created" would become an ID of now, for good. */
+	SFCTL_WHY(why, "\"%.*s\" is none of key, created and id; leave it out of the input",
+		  length < 60 ? (int)length : 60, name);
 	return -EINVAL;
 }
 
@@ -30,6 +31,10 @@ static int set_key(struct sfctl_alias_entry *entry, const char *text, size_t len
 {
 	if (length == 0 || length > SF_ALIAS_KEY_MAX) {
 		SFCTL_WHY(why, "the key has %zu bytes; legal is [1,%d]", length, SF_ALIAS_KEY_MAX);
+		return -EINVAL;
+	}
+	if (memchr(text, '\0', length)) {
+		SFCTL_WHY(why, "the key holds a NUL; name it by a text without one");
 		return -EINVAL;
 	}
 	memcpy(entry->key, text, length);
@@ -99,22 +104,55 @@ static int read_object(json_t *object, struct sfctl_alias_entry *entry, struct s
 	return -EINVAL;
 }
 
+/** What is wrong with a text that is no JSON, in words of our own. */
+static const char *syntax_fault(const json_error_t *error)
+{
+	/* Those of the other codes are not about a text. */
+	static const struct {
+		enum json_error_code code;
+		const char *fault;
+	} faults[] = {
+		{json_error_stack_overflow, "nested too deeply"},
+		{json_error_invalid_utf8, "bytes that are not UTF-8"},
+		{json_error_premature_end_of_input, "the end comes too early"},
+		{json_error_end_of_input_expected, "something follows the object"},
+		{json_error_null_byte_in_key, "a name holds a NUL"},
+		{json_error_duplicate_key, "a name comes twice"},
+		{json_error_numeric_overflow, "the number is too large"},
+		{json_error_out_of_memory, "out of memory"},
+	};
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		if (json_error_code(error) == faults[i].code)
+			return faults[i].fault;
+	return "the syntax is wrong";
+}
+
 int sfctl_alias_read_json(const char *text, size_t length, struct sfctl_alias_entry *ret_entry,
 			  struct sf_why *why)
 {
 	struct sfctl_alias_entry entry = {.key_length = 0};
-	json_error_t error = {.text = "it holds a NUL"};
-	/* The parser passes over NUL bytes between tokens. */
-	json_t *object = memchr(text, '\0', length)
-				 ? NULL
-				 : json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+	const char *nul = memchr(text, '\0', length);
+	json_error_t error;
+	json_t *object;
 	int r = -EINVAL;
+
+	/* The parser passes over NUL bytes between tokens. */
+	if (nul) {
+		SFCTL_WHY(why, "not a JSON object: byte %td is a NUL", nul - text + 1);
+		return -EINVAL;
+	}
+	/* An escaped NUL is a text like any other; whether it may be there is for the field to say.
+	 */
+	object = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
 
 	if (json_is_object(object))
 		r = read_object(object, &entry, why);
+	else if (object)
+		SFCTL_WHY(why, "not a JSON object");
 	else
-		SFCTL_WHY(why, "not a JSON object%s%.160s", object ? "" : ": ",
-			  object ? "" : error.text);
+		SFCTL_WHY(why, "not a JSON object: %s, at byte %d", syntax_fault(&error),
+			  error.position);
 	json_decref(object);
 	if (r == 0)
 		*ret_entry = entry;

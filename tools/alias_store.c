@@ -74,15 +74,6 @@ int sfctl_alias_store_option(struct sfctl_alias_store *store, struct sfctl *sfct
 
 /* ---- the default path ---- */
 
-/** A variable of the environment; empty counts as unset. */
-static const char *environment(const char *name)
-{
-	/* Nothing in this program changes the environment. */
-	const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe) */
-
-	return value && *value ? value : NULL;
-}
-
 /** Makes the directories of a path that are missing. */
 static int make_parents(const struct sfctl *sfctl, char *path)
 {
@@ -103,9 +94,9 @@ static int make_parents(const struct sfctl *sfctl, char *path)
 /** @return NULL after one sentence on stderr */
 static char *default_path(const struct sfctl *sfctl)
 {
-	const char *given = environment("SFD_ALIAS_STORE");
-	const char *state = environment("XDG_STATE_HOME");
-	const char *home = environment("HOME");
+	const char *given = sfctl_environment("SFD_ALIAS_STORE");
+	const char *state = sfctl_environment("XDG_STATE_HOME");
+	const char *home = sfctl_environment("HOME");
 	char *path = NULL;
 	int length;
 
@@ -138,7 +129,7 @@ static int settle_path(struct sfctl_alias_store *store)
 	store->options.path = store->path;
 	if (!store->path)
 		return SFCTL_FAILED;
-	return is_writer && !environment("SFD_ALIAS_STORE")
+	return is_writer && !sfctl_environment("SFD_ALIAS_STORE")
 		       ? make_parents(store->sfctl, store->path)
 		       : SFCTL_OK;
 }
@@ -178,7 +169,13 @@ int sfctl_alias_store_open(struct sfctl_alias_store *store, const struct sfctl *
 	r = sf_alias_open(&store->options, &store->alias, &why);
 	if (r == -ENOTCONN)
 		return connect_store(store);
-	return r < 0 ? sfctl_fail(sfctl, "%s", why.text) : SFCTL_OK;
+	if (r == 0)
+		return SFCTL_OK;
+	/* A store that is there and cannot be written may still be read. */
+	if (store->read_hint && (r == -EROFS || r == -EACCES) &&
+	    access(store->options.path, R_OK) == 0)
+		return sfctl_fail(sfctl, "%s; %s", why.text, store->read_hint);
+	return sfctl_fail(sfctl, "%s", why.text);
 }
 
 void sfctl_alias_store_close(struct sfctl_alias_store *store)
@@ -208,6 +205,8 @@ int sfctl_alias_store_apply(struct sfctl_alias_store *store, const struct sf_ali
 			return status;
 		r = sf_alias_apply(store->alias, batch, &why);
 	}
+	if (r == -EADDRNOTAVAIL)
+		return sfctl_fail(store->sfctl, "%s, with --machine-id", why.text);
 	if (r == 0 || ((batch->flags & SF_ALIAS_SKIP) == 0 && has_refused(batch)))
 		return r;
 	return sfctl_fail(store->sfctl, "%s", why.text);

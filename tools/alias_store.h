@@ -17,6 +17,7 @@ struct sfctl_alias_store {
 	struct sf_alias_options options;
 	struct sf_layout layout; /* --layout */
 	char *path;
+	const char *read_hint; /* how to do without writing; NULL: not at all */
 	struct sfctl_client client;
 	struct sf_alias *alias; /* NULL: not open */
 };

@@ -14,7 +14,8 @@ static const char help[] =
 	"Usage: sfctl alias export [OPTION]...\n"
 	"\n"
 	"Writes all pairs of a store to stdout, in the order of their IDs, as they are at\n"
-	"one moment. An import of the output into an empty store makes the same pairs.\n"
+	"one moment. An import of the output into an empty store makes the same pairs. It\n"
+	"has neither the layout nor the machine id of the store: name them there.\n"
 	"\n"
 	"  --format ndjson   {\"key\":\"...\",\"id\":\"...\"} a line; default\n"
 	"  --format csv      key,id with a header line\n" //

@@ -23,7 +23,7 @@ static const char help[] =
 	"now\n" SFCTL_ALIAS_MAKE_HELP SFCTL_ALIAS_STORE_HELP SFCTL_GLOBAL_HELP "\n"
 	"Known keys, and IDs of the past, need no running sfd. A UUID is the same key in\n"
 	"either case of letters. For a key that gets no ID a \"-\" is printed, and the exit\n"
-	"status is 1.\n"
+	"status is 1. A line of stdin has up to 1 MiB.\n"
 	"\n"
 	"Examples:\n"
 	"  sfctl alias get 7d444840-9dc0-11d1-b245-5ffdce74fad2\n"
@@ -34,6 +34,7 @@ struct get {
 	const struct sfctl *sfctl;
 	struct sfctl_alias_store store;
 	struct sfctl_words words;
+	struct sfctl_alias_reader reader; /* of stdin */
 	bool no_make;
 	bool is_created;
 	int64_t created_unix_ms;
@@ -80,6 +81,10 @@ static void on_bad(void *data, uint64_t line, const char *sentence)
 	struct get *get = data;
 
 	get->status = SFCTL_FAILED;
+	if (line == 0) {
+		(void)sfctl_fail(get->sfctl, "%s", sentence);
+		return;
+	}
 	if (get->words.count == 0) {
 		(void)sfctl_fail(get->sfctl, "line %llu: %s", (unsigned long long)line, sentence);
 		return;
@@ -112,10 +117,11 @@ static void print_one(struct get *get, const struct sf_alias_record *record)
 	get->has_printed = true;
 }
 
-static int on_done(void *data, const struct sf_alias_record *records, size_t count)
+static int on_done(void *data, const struct sf_alias_record *records, size_t count, size_t marked)
 {
 	struct get *get = data;
 
+	(void)marked;
 	for (size_t i = 0; i < count; i++)
 		print_one(get, &records[i]);
 	/* Whoever reads a pipe may wait for these before it goes on; a failure is found in main().
@@ -123,13 +129,24 @@ static int on_done(void *data, const struct sf_alias_record *records, size_t cou
 	return fflush(stdout) == 0 ? SFCTL_OK : SFCTL_FAILED;
 }
 
-static int run(struct get *get)
+/** Before the store is opened: a file of it would take the place of a closed stdin. */
+static int input_open(struct get *get)
 {
-	struct sfctl_alias_reader reader = {.buffer = NULL};
+	int r;
+
+	if (get->words.count > 0)
+		return SFCTL_OK;
+	r = sfctl_alias_reader_init(&get->reader, STDIN_FILENO, SFCTL_ALIAS_KEYS);
+	return r == 0 ? SFCTL_OK
+		      : sfctl_fail(get->sfctl, "cannot read stdin: %s", strerrordesc_np(-r));
+}
+
+static int feed_keys(struct get *get)
+{
 	struct sfctl_alias_feed feed = {
 		.sfctl = get->sfctl,
 		.store = &get->store,
-		.reader = &reader,
+		.reader = &get->reader,
 		.batch_records = SFCTL_ALIAS_BATCH,
 		.is_look_up = get->no_make,
 		.is_created = get->is_created,
@@ -141,12 +158,25 @@ static int run(struct get *get)
 	int status;
 
 	if (get->words.count > 0)
-		return sfctl_alias_feed_words(&feed, get->words.word, get->words.count);
-	if (sfctl_alias_reader_init(&reader, STDIN_FILENO, SFCTL_ALIAS_KEYS) < 0)
-		return sfctl_fail(get->sfctl, "out of memory");
-	status = sfctl_alias_feed_run(&feed);
-	sfctl_alias_reader_deinit(&reader);
+		status = sfctl_alias_feed_words(&feed, get->words.word, get->words.count);
+	else
+		status = sfctl_alias_feed_run(&feed);
+	/* Whatever happened, what was printed ends. */
+	if (get->sfctl->json)
+		(void)fputs(get->has_printed ? "\n]\n" : "[]\n", stdout);
 	return status;
+}
+
+static int run(struct get *get)
+{
+	int status = input_open(get);
+
+	if (!get->no_make)
+		get->store.read_hint = "--no-make looks up and writes nothing";
+	if (status == SFCTL_OK)
+		status = sfctl_alias_store_open(&get->store, get->sfctl,
+						get->no_make ? SF_ALIAS_READ_ONLY : 0);
+	return status == SFCTL_OK ? feed_keys(get) : status;
 }
 
 int sfctl_alias_get(struct sfctl *sfctl, int argc, char **argv)
@@ -158,13 +188,9 @@ int sfctl_alias_get(struct sfctl *sfctl, int argc, char **argv)
 		return status;
 	status = options_read(&get, sfctl);
 	if (status == SFCTL_GO_ON)
-		status = sfctl_alias_store_open(&get.store, sfctl,
-						get.no_make ? SF_ALIAS_READ_ONLY : 0);
-	if (status == SFCTL_OK)
 		status = run(&get);
-	if (sfctl->json && status == SFCTL_OK)
-		(void)fputs(get.has_printed ? "\n]\n" : "[]\n", stdout);
 	sfctl_alias_store_close(&get.store);
+	sfctl_alias_reader_deinit(&get.reader);
 	sfctl_words_deinit(&get.words);
 	return status == SFCTL_OK ? get.status : status;
 }

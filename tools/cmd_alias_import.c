@@ -5,13 +5,14 @@
  * any time: what was written stays, and with --resume it goes on there. Main thread.
  */
 #include "tools/alias_feed.h"
+#include "tools/alias_job.h"
+#include "tools/alias_output.h"
 #include "tools/cmd_alias.h"
 #include "tools/number.h"
 #include "tools/progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,9 +35,11 @@ static const char help[] =
 	"                    a FILE that ends in .csv\n"
 	"  --format keys     a key a line\n"
 	"  --output FILE     write pairs there, \"-\" is stdout, once they are on disk: in\n"
-	"                    the input's format, as JSON for keys\n"
-	"  --resume          go on behind the last batch that an earlier run of this FILE\n"
-	"                    or job wrote\n"
+	"                    the input's format, as JSON for keys; what is in the file\n"
+	"                    goes, but with --resume it is gone on with\n"
+	"  --resume          go on where an earlier run of this FILE or job ended, in\n"
+	"                    whatever way; FILE may have grown, but not changed. Each\n"
+	"                    pair is once in the --output; in a pipe it may come again\n"
 	"  --job NAME        name to resume under (default: the path of FILE)\n"
 	"  --on-error stop   a bad record ends the run; those before it are written; exit\n"
 	"                    status 1; default\n"
@@ -46,12 +49,14 @@ static const char help[] =
 	SFCTL_ALIAS_MAKE_HELP SFCTL_ALIAS_STORE_HELP SFCTL_GLOBAL_HELP "\n"
 	"A new key with an \"id\" gets that ID; else with \"created\" an ID of that time;\n"
 	"else an ID of now, in the order of the input. A run may be ended at any time:\n"
-	"what it wrote is on disk.\n"
+	"what it wrote is on disk. Other names than these three are errors, as a misspelt\n"
+	"\"created\" would be for good: cut other columns off. A record has up to 1 MiB.\n"
 	"\n"
 	"Examples:\n"
 	"  sfctl alias import --machine-id 900 messages.ndjson\n"
 	"  sfctl alias import --resume --on-error skip users.csv\n"
-	"  sfctl alias export --store a.db | sfctl alias import --store b.db\n";
+	"  sfctl alias export --store a.db | sfctl alias import --layout twitter \\\n"
+	"    --store b.db\n";
 
 /** Values of --format that name none. */
 #define FORMAT_BY_NAME (-1)
@@ -62,14 +67,12 @@ struct import {
 	struct sfctl_alias_reader reader;
 	struct sfctl_alias_feed feed;
 	struct sfctl_progress progress;
-	const char *file;        /* NULL: stdin */
-	const char *output_path; /* NULL: none */
-	FILE *output;
+	const char *file; /* NULL: stdin */
+	struct sfctl_alias_output output;
 	int format;
 	bool resumes;
 	bool forces_progress;
-	char *job;    /* owned name of the job; NULL: feed.job is the caller's */
-	char *source; /* owned */
+	char *job; /* owned name of the job; NULL: feed.job is the caller's */
 };
 
 /* ---- options ---- */
@@ -84,8 +87,7 @@ static int word_index(const char *word, const char *const *words, int count)
 
 static int read_format(const struct sfctl *sfctl, int *ret_format)
 {
-	static const char *const words[] = {"ndjson", "csv", "keys"};
-	int index = word_index(optarg, words, 3);
+	int index = word_index(optarg, sfctl_alias_format_names, 3);
 
 	if (index < 0)
 		return sfctl_usage(sfctl, "format \"%.60s\" is not ndjson, csv or keys", optarg);
@@ -139,7 +141,7 @@ static int option_read(struct import *import, struct sfctl *sfctl, int option, c
 	case OPT_FORMAT:
 		return read_format(sfctl, &import->format);
 	case OPT_OUTPUT:
-		import->output_path = optarg;
+		import->output.path = optarg;
 		return SFCTL_GO_ON;
 	case OPT_RESUME:
 		import->resumes = true;
@@ -203,28 +205,22 @@ static enum sfctl_alias_format format_of(const struct import *import)
 /** Pairs are written as they came; a line of keys would not tell which is which. */
 static enum sfctl_alias_format output_format(const struct import *import)
 {
-	return import->reader.format == SFCTL_ALIAS_CSV ? SFCTL_ALIAS_CSV : SFCTL_ALIAS_NDJSON;
+	return format_of(import) == SFCTL_ALIAS_CSV ? SFCTL_ALIAS_CSV : SFCTL_ALIAS_NDJSON;
 }
 
-/** Names the job after a file, and the file after what cannot change while it is the same. */
+/** Names the job after a file. */
 static int name_job(struct import *import, int fd)
 {
 	struct sfctl_alias_feed *feed = &import->feed;
 	struct stat status;
 
-	feed->source = "";
 	if (feed->job || !import->file || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
 		return SFCTL_OK;
 	import->job = realpath(import->file, NULL);
-	if (!import->job ||
-	    asprintf(&import->source, "file %llu of device %llu", (unsigned long long)status.st_ino,
-		     (unsigned long long)status.st_dev) < 0) {
-		import->source = NULL;
+	if (!import->job)
 		return sfctl_fail(import->sfctl, "cannot resolve %.200s: %s", import->file,
 				  strerrordesc_np(errno));
-	}
 	feed->job = import->job;
-	feed->source = import->source;
 	return SFCTL_OK;
 }
 
@@ -232,12 +228,15 @@ static int input_open(struct import *import)
 {
 	const struct sfctl *sfctl = import->sfctl;
 	int fd = import->file ? open(import->file, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+	int r;
 
 	if (fd < 0)
 		return sfctl_fail(sfctl, "cannot open %.200s: %s", import->file,
 				  strerrordesc_np(errno));
-	if (sfctl_alias_reader_init(&import->reader, fd, format_of(import)) < 0)
-		return sfctl_fail(sfctl, "out of memory");
+	r = sfctl_alias_reader_init(&import->reader, fd, format_of(import));
+	if (r < 0)
+		return sfctl_fail(sfctl, "cannot read %.200s: %s",
+				  import->file ? import->file : "stdin", strerrordesc_np(-r));
 	return name_job(import, fd);
 }
 
@@ -247,103 +246,118 @@ static void input_close(struct import *import)
 		(void)close(import->reader.fd);
 	sfctl_alias_reader_deinit(&import->reader);
 	free(import->job);
-	free(import->source);
-}
-
-/** Takes away a line that an earlier run was killed in the middle of. */
-static int cut_part(int fd)
-{
-	char tail[SFCTL_ALIAS_PAIR_MAX];
-	struct stat status;
-	off_t begin;
-	const char *newline;
-	ssize_t count;
-
-	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
-		return 0;
-	begin = status.st_size > (off_t)sizeof(tail) ? status.st_size - (off_t)sizeof(tail) : 0;
-	count = pread(fd, tail, sizeof(tail), begin);
-	newline = count > 0 ? memrchr(tail, '\n', (size_t)count) : NULL;
-	if (count < 0)
-		return -1;
-	return ftruncate(fd, begin + (newline ? newline - tail + 1 : 0));
-}
-
-/** A run that goes on adds to what the earlier one wrote. */
-static FILE *open_to_add(const char *path)
-{
-	FILE *file = fopen(path, "a+e");
-
-	if (file && cut_part(fileno(file)) < 0) {
-		(void)fclose(file);
-		return NULL;
-	}
-	return file;
-}
-
-static int output_open(struct import *import)
-{
-	const char *path = import->output_path;
-
-	if (!path)
-		return SFCTL_OK;
-	if (strcmp(path, "-") == 0)
-		import->output = stdout;
-	else
-		import->output = import->resumes ? open_to_add(path) : fopen(path, "we");
-	if (!import->output || (import->output != stdout &&
-				fseeko(import->output, 0, SEEK_END) < 0 && errno != ESPIPE))
-		return sfctl_fail(import->sfctl, "cannot open %.200s: %s", path,
-				  strerrordesc_np(errno));
-	if (import->output == stdout || ftello(import->output) <= 0)
-		(void)fputs(sfctl_alias_header(output_format(import)), import->output);
-	return SFCTL_OK;
-}
-
-static int output_failed(const struct import *import)
-{
-	return sfctl_fail(import->sfctl, "cannot write %.200s: %s", import->output_path,
-			  strerrordesc_np(errno));
-}
-
-static int output_close(struct import *import)
-{
-	FILE *output = import->output;
-
-	import->output = NULL;
-	if (!output || output == stdout)
-		return SFCTL_OK;
-	return fclose(output) == 0 ? SFCTL_OK : output_failed(import);
 }
 
 /* ---- running ---- */
 
+static int cannot_resume(const struct import *import, const char *reason)
+{
+	return sfctl_fail(import->sfctl,
+			  "cannot resume %.200s: %s; run without --resume, which does no harm",
+			  import->feed.job, reason);
+}
+
+/** Goes to where the last run stopped. @param job what it says of itself */
+static int input_go_on(struct import *import, const struct sf_alias_job *place,
+		       const struct sfctl_alias_job *job)
+{
+	const struct sfctl_alias_mark mark = {
+		.offset = place->offset,
+		.line = place->line,
+		.digest = job->digest,
+	};
+	struct sf_why why;
+
+	if (job->format != import->reader.format) {
+		SFCTL_WHY(&why, "the last run read it as %s, not as %s",
+			  sfctl_alias_format_names[job->format],
+			  sfctl_alias_format_names[import->reader.format]);
+		return cannot_resume(import, why.text);
+	}
+	if (sfctl_alias_reader_skip(&import->reader, &mark, &why) < 0)
+		return cannot_resume(import, why.text);
+	return SFCTL_OK;
+}
+
+/** The output begins. The job is told first, so that no later run takes what is in it for its own.
+ */
+static int output_begin(struct import *import)
+{
+	struct sfctl_alias_feed *feed = &import->feed;
+	int status = SFCTL_OK;
+
+	if (import->output.is_file && feed->job) {
+		feed->mark = import->reader.mark;
+		status = sfctl_alias_feed_note(feed);
+	}
+	return status == SFCTL_OK ? sfctl_alias_output_begin(&import->output) : status;
+}
+
+/** The output of a run that goes on. @param job what the last run said of itself */
+static int output_go_on(struct import *import, const struct sfctl_alias_job *job)
+{
+	struct sfctl_alias_output *output = &import->output;
+
+	if (!output->is_file)
+		return sfctl_alias_output_begin(output);
+	if (job->has_output)
+		return sfctl_alias_output_go_on(output, &job->output);
+	if (import->reader.at.offset > 0)
+		return cannot_resume(import,
+				     "the last run wrote no output, so that its pairs would "
+				     "be missing in this one's");
+	if (sfctl_alias_output_has_bytes(output))
+		return cannot_resume(import, "the output has bytes that no run of this job wrote");
+	return output_begin(import);
+}
+
 /** Goes to where the last run stopped, if there was one. */
 static int resume(struct import *import)
 {
-	const struct sfctl_alias_feed *feed = &import->feed;
+	struct sfctl_alias_job job = {.has_output = false};
 	char source[SF_ALIAS_JOB_MAX + 1];
-	struct sf_alias_job job;
+	struct sf_alias_job place;
 	struct sf_why why;
+	int status = SFCTL_OK;
 	int r;
 
-	if (!import->resumes || !feed->job)
-		return SFCTL_OK;
-	r = sf_alias_job(import->store.alias, feed->job, source, &job, &why);
-	if (r == -ENOENT)
-		return SFCTL_OK;
-	if (r < 0)
+	if (!import->feed.job)
+		return sfctl_fail(import->sfctl, "--resume of what is no file needs --job");
+	r = sf_alias_job(import->store.alias, import->feed.job, source, &place, &why);
+	if (r < 0 && r != -ENOENT)
 		return sfctl_fail(import->sfctl, "%s", why.text);
-	if (strcmp(job.source, feed->source) != 0)
-		return sfctl_fail(
-			import->sfctl,
-			"%.160s is not the file that the last run read (%.60s, then %.60s); "
-			"run without --resume, which does no harm",
-			feed->job, feed->source, job.source);
-	r = sfctl_alias_reader_skip(
-		&import->reader, &(struct sfctl_alias_mark){.offset = job.offset, .line = job.line},
-		&why);
-	return r < 0 ? sfctl_fail(import->sfctl, "%s", why.text) : SFCTL_OK;
+	if (r == 0 && sfctl_alias_job_parse(source, &job) < 0)
+		return cannot_resume(import, "another program noted the job's progress");
+	if (r == 0)
+		status = input_go_on(import, &place, &job);
+	return status == SFCTL_OK ? output_go_on(import, &job) : status;
+}
+
+static int output_open(struct import *import)
+{
+	int status;
+
+	import->output.sfctl = import->sfctl;
+	import->output.format = output_format(import);
+	status = sfctl_alias_output_open(&import->output);
+	import->feed.lags = import->output.file != NULL;
+	if (status != SFCTL_OK)
+		return status;
+	return sfctl_alias_output_check(&import->output, import->reader.fd,
+					import->store.options.path);
+}
+
+static void describe(void *data, const struct sfctl_alias_mark *mark, char *ret_source)
+{
+	const struct import *import = data;
+	const struct sfctl_alias_job job = {
+		.format = import->reader.format,
+		.digest = mark->digest,
+		.has_output = import->output.is_file,
+		.output = import->output.marked,
+	};
+
+	sfctl_alias_job_format(&job, ret_source);
 }
 
 static void on_bad(void *data, uint64_t line, const char *sentence)
@@ -351,25 +365,20 @@ static void on_bad(void *data, uint64_t line, const char *sentence)
 	struct import *import = data;
 
 	sfctl_progress_clear(&import->progress);
-	(void)sfctl_fail(import->sfctl, "line %llu: %s", (unsigned long long)line, sentence);
+	if (line == 0)
+		(void)sfctl_fail(import->sfctl, "%s", sentence);
+	else
+		(void)sfctl_fail(import->sfctl, "line %llu: %s", (unsigned long long)line,
+				 sentence);
 }
 
-static int on_done(void *data, const struct sf_alias_record *records, size_t count)
+static int on_done(void *data, const struct sf_alias_record *records, size_t count, size_t marked)
 {
 	struct import *import = data;
-	char pair[SFCTL_ALIAS_PAIR_MAX];
 
-	for (size_t i = 0; import->output && i < count; i++)
-		if (records[i].error == 0)
-			(void)fwrite(pair, 1,
-				     sfctl_alias_write(output_format(import), records[i].key,
-						       records[i].key_length, records[i].id, pair),
-				     import->output);
 	sfctl_progress_show(&import->progress, import->reader.at.offset, import->feed.records,
 			    false);
-	if (import->output && (fflush(import->output) != 0 || ferror(import->output) != 0))
-		return output_failed(import);
-	return SFCTL_OK;
+	return sfctl_alias_output_write(&import->output, records, count, marked);
 }
 
 static void progress_init(struct import *import)
@@ -378,14 +387,14 @@ static void progress_init(struct import *import)
 	/* Unlike for a filter, stdout is a terminal as a rule, and has nothing to say meanwhile. */
 	import->progress.is_on = import->forces_progress ||
 				 (isatty(STDERR_FILENO) == 1 &&
-				  (import->output != stdout || isatty(STDOUT_FILENO) == 0));
+				  (import->output.file != stdout || isatty(STDOUT_FILENO) == 0));
 }
 
 /** What was done, on stdout unless that has the pairs. */
 static void summary_print(const struct import *import)
 {
 	const struct sfctl_alias_feed *feed = &import->feed;
-	FILE *to = import->output == stdout ? stderr : stdout;
+	FILE *to = import->output.file == stdout ? stderr : stdout;
 
 	(void)fprintf(to,
 		      import->sfctl->json
@@ -402,9 +411,9 @@ static int run(struct import *import)
 	int closed;
 
 	if (status == SFCTL_OK)
-		status = resume(import);
-	if (status == SFCTL_OK)
 		status = output_open(import);
+	if (status == SFCTL_OK)
+		status = import->resumes ? resume(import) : output_begin(import);
 	if (status != SFCTL_OK)
 		return status;
 	progress_init(import);
@@ -412,7 +421,7 @@ static int run(struct import *import)
 	sfctl_progress_show(&import->progress, import->reader.at.offset, import->feed.records,
 			    true);
 	summary_print(import);
-	closed = output_close(import);
+	closed = sfctl_alias_output_close(&import->output);
 	return status == SFCTL_OK ? closed : status;
 }
 
@@ -424,6 +433,7 @@ int sfctl_alias_import(struct sfctl *sfctl, int argc, char **argv)
 		.feed = {.sfctl = sfctl,
 			 .batch_records = SFCTL_ALIAS_BATCH,
 			 .stops_at_bad = true,
+			 .describe = describe,
 			 .bad = on_bad,
 			 .done = on_done},
 	};
@@ -437,6 +447,7 @@ int sfctl_alias_import(struct sfctl *sfctl, int argc, char **argv)
 	status = input_open(&import);
 	if (status == SFCTL_OK)
 		status = run(&import);
+	(void)sfctl_alias_output_close(&import.output);
 	input_close(&import);
 	sfctl_alias_store_close(&import.store);
 	return status;

@@ -70,6 +70,20 @@ static void look_up(void *data, const char *word, size_t length)
 		reverse->status = sfctl_word_fail(reverse->sfctl, word, length, why.text);
 }
 
+static int run(struct reverse *reverse, const struct sfctl_words *words)
+{
+	const struct sfctl *sfctl = reverse->sfctl;
+	int status = sfctl_alias_store_open(&reverse->store, sfctl, SF_ALIAS_READ_ONLY);
+
+	if (status != SFCTL_OK)
+		return status;
+	status = sfctl_words_each(words, sfctl, SFCTL_WORDS_BLANKS, look_up, reverse);
+	/* Whatever happened, what was printed ends. */
+	if (sfctl->json)
+		(void)fputs(reverse->has_printed ? "\n]\n" : "[]\n", stdout);
+	return status;
+}
+
 int sfctl_alias_reverse(struct sfctl *sfctl, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -84,11 +98,7 @@ int sfctl_alias_reverse(struct sfctl *sfctl, int argc, char **argv)
 	while (status == SFCTL_GO_ON && (option = sfctl_words_getopt(&words, options)) != -1)
 		status = sfctl_alias_store_option(&reverse.store, sfctl, option, argv, help);
 	if (status == SFCTL_GO_ON)
-		status = sfctl_alias_store_open(&reverse.store, sfctl, SF_ALIAS_READ_ONLY);
-	if (status == SFCTL_OK)
-		status = sfctl_words_each(&words, sfctl, SFCTL_WORDS_BLANKS, look_up, &reverse);
-	if (sfctl->json && status == SFCTL_OK)
-		(void)fputs(reverse.has_printed ? "\n]\n" : "[]\n", stdout);
+		status = run(&reverse, &words);
 	sfctl_alias_store_close(&reverse.store);
 	sfctl_words_deinit(&words);
 	return status == SFCTL_OK ? reverse.status : status;

@@ -2,17 +2,53 @@
 /* SPDX-FileCopyrightText: The sfd authors */
 /*
  * Handles. Every public call but sf_alias_open() takes its turn here, and works on the handle alone
- * until it gives the turn back.
+ * until it gives the turn back. How many handles the process has is counted, since a child that
+ * was forked meanwhile can open none.
  */
 #include "libclient/alias/alias.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define FLAGS_ALL                                                                                  \
 	(SF_ALIAS_READ_ONLY | SF_ALIAS_MUST_EXIST | SF_ALIAS_MACHINE_ID | SF_ALIAS_NEXT_FREE)
+
+/* ---- the process ---- */
+
+/** Handles in the low half, and in the high half the pid of the process that they belong to. */
+static _Atomic uint64_t census;
+
+/**
+ * Counts a handle. SQLite keeps the file locks of a process in a table, which a forked child
+ * inherits without the locks: a store that it opened would be written without any.
+ */
+static int count_in(struct sf_why *why)
+{
+	uint64_t own = (uint64_t)(uint32_t)getpid() << 32;
+	uint64_t seen = atomic_load_explicit(&census, memory_order_relaxed);
+	uint64_t counted;
+
+	do {
+		uint32_t handles = (uint32_t)seen;
+
+		if (handles > 0 && (seen & ~(uint64_t)UINT32_MAX) != own)
+			return SF_ALIAS_REFUSE(
+				why, -EINVAL,
+				"this process was forked while a store was open, and can open "
+				"none: exec first, or open stores after the fork only");
+		counted = own | (handles + 1);
+	} while (!atomic_compare_exchange_weak_explicit(
+		&census, &seen, counted, memory_order_relaxed, memory_order_relaxed));
+	return 0;
+}
+
+static void count_out(void)
+{
+	(void)atomic_fetch_sub_explicit(&census, 1, memory_order_relaxed);
+}
 
 /* ---- opening ---- */
 
@@ -82,6 +118,7 @@ static void destroy(struct sf_alias *alias)
 	(void)pthread_mutex_destroy(&alias->mutex);
 	free(alias->path);
 	free(alias);
+	count_out();
 }
 
 int sf_alias_open(const struct sf_alias_options *options, struct sf_alias **ret_alias,
@@ -92,9 +129,14 @@ int sf_alias_open(const struct sf_alias_options *options, struct sf_alias **ret_
 
 	if (r < 0)
 		return r;
+	r = count_in(why);
+	if (r < 0)
+		return r;
 	alias = calloc(1, sizeof(*alias));
-	if (!alias)
+	if (!alias) {
+		count_out();
 		return SF_ALIAS_REFUSE(why, -ENOMEM, "no memory for a handle");
+	}
 	(void)pthread_mutex_init(&alias->mutex, NULL);
 	alias->pid = getpid();
 	alias->node_fd = -1;
@@ -134,13 +176,18 @@ const struct sf_layout *sf_alias_layout(const struct sf_alias *alias)
 
 static int enter(struct sf_alias *alias, struct sf_why *why)
 {
+	int r;
+
 	if (!alias || alias->pid != getpid())
 		return SF_ALIAS_REFUSE(why, -EINVAL, "%s",
-				       alias ? "the store was opened before the fork; open it in "
-					       "this process"
+				       alias ? "the store was opened before the fork; a process "
+					       "works with stores that it opened itself"
 					     : "no store was given");
 	(void)pthread_mutex_lock(&alias->mutex);
-	return 0;
+	r = sf_alias_check_place(alias, why);
+	if (r < 0)
+		(void)pthread_mutex_unlock(&alias->mutex);
+	return r;
 }
 
 static int leave(struct sf_alias *alias, int result)

@@ -6,6 +6,7 @@
  *
  *   alias.c      handles: open, close, whose turn it is
  *   store.c      the file: is it a store, of which layout; making one; the write-ahead log
+ *   place.c      what is at the path
  *   statement.c  the SQL, and SQLite's errors as ours
  *   node.c       the lock on the machine id of backfilled IDs
  *   key.c        keys: check, UUIDs, sentences
@@ -92,6 +93,8 @@ void sf_alias_finalize(struct sf_alias *alias);
 int sf_alias_run(struct sf_alias *alias, enum sf_alias_statement which, struct sf_why *why);
 /** What SQLite's last error on the handle means. */
 int sf_alias_refuse(const struct sf_alias *alias, int code, const char *action, struct sf_why *why);
+/** Whether an error is about one record, and not about the store or the stream. */
+bool sf_alias_is_of_record(int error);
 /** Ends a transaction that failed; fine when there is none. */
 void sf_alias_rollback(struct sf_alias *alias);
 
@@ -101,8 +104,20 @@ int sf_alias_store_open(struct sf_alias *alias, const struct sf_alias_options *o
 			struct sf_why *why);
 void sf_alias_store_close(struct sf_alias *alias);
 
+/* place.c */
+/** @return 0; -EPROTO when no file is there but something else; or another negative errno */
+int sf_alias_look_at_place(const struct sf_alias *alias, bool *ret_is_there, struct sf_why *why);
+/** SQLite could not open the file, which was there or not: it tells of its last attempt, which was
+ * only to read. */
+int sf_alias_refuse_place(const struct sf_alias *alias, int code, bool is_there,
+			  struct sf_why *why);
+/** Whether the file is still the one at its path. @return 0 or -ESTALE */
+int sf_alias_check_place(const struct sf_alias *alias, struct sf_why *why);
+
 /* node.c */
 int sf_alias_node_lock(uint32_t node, int *ret_fd, struct sf_why *why);
+/** Gives the lock back and closes `fd`. */
+void sf_alias_node_unlock(uint32_t node, int fd);
 
 /* key.c */
 int sf_alias_key_init(struct sf_alias_key *key, const char *text, size_t length,

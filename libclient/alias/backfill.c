@@ -170,12 +170,6 @@ int sf_alias_backfill(struct sf_alias *alias, struct sf_alias_place *place,
 	uint64_t tick;
 	int r;
 
-	if ((alias->flags & SF_ALIAS_MACHINE_ID) == 0)
-		return SF_ALIAS_REFUSE(
-			why, -EINVAL,
-			"%.80s: the store has no machine id for IDs of the past; give "
-			"one that no stream has",
-			alias->path);
 	r = tick_of(alias, unix_ms, &tick, why);
 	if (r == 0)
 		r = place_find(alias, place, tick, why);

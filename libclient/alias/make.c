@@ -21,16 +21,11 @@ struct run {
 	const struct sf_alias_batch *batch;
 	size_t writes;  /* records that need an alias */
 	size_t lives;   /* those of them that need an ID of now */
+	size_t pasts;   /* those of them that need an ID of the past */
 	uint64_t *id;   /* for those */
 	size_t id_next; /* the first that is not used */
 	struct sf_alias_place place;
 };
-
-/** Whether an error is about one record, and not about the store or the stream. */
-static bool is_of_record(int error)
-{
-	return error == -EINVAL || error == -EEXIST || error == -ERANGE || error == -EOVERFLOW;
-}
 
 /** Notes that a record failed. @return 0 when the batch goes on without it */
 static int refuse(struct run *run, size_t index, int error, const struct sf_why *reason,
@@ -38,7 +33,7 @@ static int refuse(struct run *run, size_t index, int error, const struct sf_why 
 {
 	struct sf_alias_record *record = &run->batch->records[index];
 
-	if (is_of_record(error)) {
+	if (sf_alias_is_of_record(error)) {
 		record->error = error;
 		record->made = 0;
 		if (run->batch->refused)
@@ -99,6 +94,7 @@ static int look(struct run *run, struct sf_alias_record *record, struct sf_why *
 		record->made = 1;
 		run->writes++;
 		run->lives += record->flags == 0;
+		run->pasts += record->flags == SF_ALIAS_CREATED;
 		return 0;
 	}
 	if (r == 0 && (record->flags & SF_ALIAS_ID) != 0 && record->id != id)
@@ -127,6 +123,17 @@ static int look_all(struct run *run, struct sf_why *why)
 	}
 	sf_alias_rollback(run->alias);
 	return r;
+}
+
+/** That the store lacks what IDs of the past need is no fault of a record. */
+static int check_past(const struct run *run, struct sf_why *why)
+{
+	if (run->pasts == 0 || (run->alias->flags & SF_ALIAS_MACHINE_ID) != 0)
+		return 0;
+	return SF_ALIAS_REFUSE(why, -EADDRNOTAVAIL,
+			       "%.80s: the store has no machine id for IDs of the past; give one "
+			       "that no stream has",
+			       run->alias->path);
 }
 
 static int refuse_take(const struct sf_alias *alias, int error, struct sf_why *why)
@@ -274,8 +281,10 @@ static int make_all(struct run *run, struct sf_why *why)
 		if (record->made == 0)
 			continue;
 		r = make(run, record, &reason);
-		if (r < 0)
+		if (r < 0 && record->flags != 0)
 			r = refuse(run, i, r, &reason, why);
+		else if (r < 0 && why) /* that there is no ID of now is no record's fault */
+			*why = reason;
 	}
 	if (r < 0)
 		return r;
@@ -308,7 +317,9 @@ static int write_all(struct run *run, struct sf_why *why)
 
 	if (r < 0)
 		return r;
-	r = make_all(run, why);
+	r = sf_alias_check_place(alias, why);
+	if (r == 0)
+		r = make_all(run, why);
 	if (r == 0 && run->batch->job_name)
 		r = job_set(alias, run->batch->job_name, run->batch->job, why);
 	if (r == 0)
@@ -347,7 +358,9 @@ int sf_alias_apply_held(struct sf_alias *alias, const struct sf_alias_batch *bat
 	if ((alias->flags & SF_ALIAS_READ_ONLY) != 0)
 		return SF_ALIAS_REFUSE(why, -EROFS, "%.80s: the store was opened to be read only",
 				       alias->path);
-	r = take_ids(&run, why);
+	r = check_past(&run, why);
+	if (r == 0)
+		r = take_ids(&run, why);
 	if (r == 0)
 		r = write_all(&run, why);
 	free(run.id);

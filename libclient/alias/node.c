@@ -18,10 +18,10 @@
 /* The holder may end between our attempt and our question who it is. */
 #define LOCK_TRIES 8
 
-static struct flock byte_lock(uint32_t node)
+static struct flock byte_lock(short type, uint32_t node)
 {
 	return (struct flock){
-		.l_type = F_RDLCK,
+		.l_type = type,
 		.l_whence = SEEK_SET,
 		.l_start = node,
 		.l_len = 1,
@@ -32,13 +32,13 @@ static struct flock byte_lock(uint32_t node)
 static int lock_byte(int fd, uint32_t node, pid_t *ret_pid)
 {
 	for (int i = 0; i < LOCK_TRIES; i++) {
-		struct flock lock = byte_lock(node);
+		struct flock lock = byte_lock(F_RDLCK, node);
 
 		if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
 			return 0;
 		if (errno != EACCES && errno != EAGAIN)
 			return -errno;
-		lock = byte_lock(node);
+		lock = byte_lock(F_RDLCK, node);
 		if (fcntl(fd, F_OFD_GETLK, &lock) < 0)
 			return -errno;
 		if (lock.l_type == F_UNLCK)
@@ -82,4 +82,13 @@ int sf_alias_node_lock(uint32_t node, int *ret_fd, struct sf_why *why)
 				       node, holder, path);
 	return SF_ALIAS_REFUSE(why, r, "%s: cannot lock machine id %u: %s", path, node,
 			       strerrordesc_np(-r));
+}
+
+void sf_alias_node_unlock(uint32_t node, int fd)
+{
+	struct flock lock = byte_lock(F_UNLCK, node);
+
+	/* Not left to the close: a forked child has the same description open. */
+	(void)fcntl(fd, F_OFD_SETLK, &lock);
+	(void)close(fd);
 }

@@ -71,6 +71,11 @@ void sf_alias_rollback(struct sf_alias *alias)
 		(void)sqlite3_exec(alias->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
+bool sf_alias_is_of_record(int error)
+{
+	return error == -EINVAL || error == -EEXIST || error == -ERANGE || error == -EOVERFLOW;
+}
+
 struct meaning {
 	int code; /* SQLite's primary code */
 	int error;
@@ -97,6 +102,12 @@ int sf_alias_refuse(const struct sf_alias *alias, int code, const char *action, 
 	int error = -EIO;
 	int system = sqlite3_system_errno(alias->db);
 
+	if ((alias->flags & SF_ALIAS_READ_ONLY) != 0 && (code & 0xff) == SQLITE_READONLY)
+		return SF_ALIAS_REFUSE(
+			why, -EACCES,
+			"%.80s: cannot %s: nobody has it open, and even to read it files must be "
+			"made beside it; let this user write its directory, or read a copy",
+			alias->path, action);
 	for (size_t i = 0; !remedy && i < sizeof(meanings) / sizeof(meanings[0]); i++) {
 		if (meanings[i].code != (code & 0xff))
 			continue;
@@ -105,8 +116,8 @@ int sf_alias_refuse(const struct sf_alias *alias, int code, const char *action, 
 	}
 	/* Else a file could not be opened, read or written: the system knows why. */
 	if (!remedy && system > 0) {
-		error = -system;
 		reason = strerrordesc_np(system);
+		error = sf_alias_is_of_record(-system) ? -EIO : -system;
 	}
 	return SF_ALIAS_REFUSE(why, error, "%.80s: cannot %s: %s; %s", alias->path, action, reason,
 			       remedy ? remedy : "check the file, its directory and file system");

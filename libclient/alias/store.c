@@ -293,11 +293,12 @@ static int read_machine_id(struct sf_alias *alias, long *ret_id, struct sf_why *
 	return read_number(alias, "SELECT value FROM meta WHERE name = 'machine_id'", ret_id, why);
 }
 
-static int refuse_other_id(const struct sf_alias *alias, long kept, struct sf_why *why)
+static int refuse_other_id(const struct sf_alias *alias, long kept, uint32_t given,
+			   struct sf_why *why)
 {
 	return SF_ALIAS_REFUSE(why, -EINVAL,
 			       "%.80s: the store's machine id is %ld, not %u; leave it out",
-			       alias->path, kept, alias->machine_id);
+			       alias->path, kept, given);
 }
 
 /** Keeps the machine id in the store, unless another process has just done so. */
@@ -314,10 +315,26 @@ static int keep_machine_id(struct sf_alias *alias, struct sf_why *why)
 	r = run_text(alias, sql, "keep the machine id", why);
 	if (r == 0)
 		r = read_machine_id(alias, &kept, why);
-	return r == 0 && kept != (long)alias->machine_id ? refuse_other_id(alias, kept, why) : r;
+	if (r == 0 && kept != (long)alias->machine_id)
+		return refuse_other_id(alias, kept, alias->machine_id, why);
+	return r;
 }
 
-/** The given or the kept machine id; with its lock, if the store may be written. */
+/** Makes a machine id the handle's; with its lock, if the store may be written. */
+static int claim_machine_id(struct sf_alias *alias, uint32_t machine_id, struct sf_why *why)
+{
+	int r = check_machine_id(alias, machine_id, why);
+
+	if (r < 0)
+		return r;
+	alias->machine_id = machine_id;
+	alias->flags |= SF_ALIAS_MACHINE_ID;
+	if ((alias->flags & SF_ALIAS_READ_ONLY) != 0 || alias->node_fd >= 0)
+		return 0;
+	return sf_alias_node_lock(machine_id, &alias->node_fd, why);
+}
+
+/** The given or the kept machine id. */
 static int take_machine_id(struct sf_alias *alias, const struct sf_alias_options *options,
 			   struct sf_why *why)
 {
@@ -329,17 +346,12 @@ static int take_machine_id(struct sf_alias *alias, const struct sf_alias_options
 		return r;
 	if (kept < 0 && !is_given)
 		return 0;
-	alias->machine_id = is_given ? options->machine_id : (uint32_t)kept;
-	if (kept >= 0 && kept != (long)alias->machine_id)
-		return refuse_other_id(alias, kept, why);
-	r = check_machine_id(alias, alias->machine_id, why);
-	if (r < 0)
+	if (is_given && kept >= 0 && kept != (long)options->machine_id)
+		return refuse_other_id(alias, kept, options->machine_id, why);
+	r = claim_machine_id(alias, is_given ? options->machine_id : (uint32_t)kept, why);
+	if (r < 0 || kept >= 0 || (alias->flags & SF_ALIAS_READ_ONLY) != 0)
 		return r;
-	alias->flags |= SF_ALIAS_MACHINE_ID;
-	if ((alias->flags & SF_ALIAS_READ_ONLY) != 0)
-		return 0;
-	r = sf_alias_node_lock(alias->machine_id, &alias->node_fd, why);
-	return r == 0 && kept < 0 ? keep_machine_id(alias, why) : r;
+	return keep_machine_id(alias, why);
 }
 
 /* ---- opening ---- */
@@ -383,14 +395,16 @@ static int set_up(struct sf_alias *alias, const struct sf_alias_options *options
 	return r == 0 ? check_layout(alias, has_layout, why) : r;
 }
 
-/** Opens the file, and only that. */
-static int open_file(struct sf_alias *alias, const struct sf_alias_options *options,
-		     struct sf_why *why)
+/** What is at the path, and what is given for a store that is to be made there. */
+static int look_at_path(struct sf_alias *alias, const struct sf_alias_options *options,
+			bool *ret_is_there, struct sf_why *why)
 {
-	bool is_there = access(alias->path, F_OK) == 0 || errno != ENOENT;
-	bool is_read_only = (alias->flags & SF_ALIAS_READ_ONLY) != 0;
-	int code;
+	bool is_there;
+	int r = sf_alias_look_at_place(alias, &is_there, why);
 
+	if (r < 0)
+		return r;
+	*ret_is_there = is_there;
 	if (!is_there && (alias->flags & (SF_ALIAS_READ_ONLY | SF_ALIAS_MUST_EXIST)) != 0)
 		return SF_ALIAS_REFUSE(why, -ENOENT, "there is no store of aliases at %.160s",
 				       alias->path);
@@ -401,13 +415,29 @@ static int open_file(struct sf_alias *alias, const struct sf_alias_options *opti
 			"%.80s: a new store needs a layout, or a client of a running "
 			"sfd to ask for it",
 			alias->path);
+	if (!is_there && (options->flags & SF_ALIAS_MACHINE_ID) != 0)
+		return claim_machine_id(alias, options->machine_id, why);
+	return 0;
+}
+
+/** Opens the file, and only that. */
+static int open_file(struct sf_alias *alias, const struct sf_alias_options *options,
+		     struct sf_why *why)
+{
+	bool is_read_only = (alias->flags & SF_ALIAS_READ_ONLY) != 0;
+	bool is_there;
+	int code;
+	int r = look_at_path(alias, options, &is_there, why);
+
+	if (r < 0)
+		return r;
 	code = sqlite3_open_v2(alias->path, &alias->db,
 			       SQLITE_OPEN_NOMUTEX |
 				       (is_read_only ? SQLITE_OPEN_READONLY
 						     : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE),
 			       NULL);
 	if (code != SQLITE_OK)
-		return sf_alias_refuse(alias, code, "open it", why);
+		return sf_alias_refuse_place(alias, code, is_there, why);
 	if (!is_read_only && sqlite3_db_readonly(alias->db, "main") != 0)
 		return sf_alias_refuse(alias, SQLITE_READONLY, "open it for writing", why);
 	(void)sqlite3_busy_handler(alias->db, on_busy, alias);
@@ -441,6 +471,6 @@ void sf_alias_store_close(struct sf_alias *alias)
 	(void)sqlite3_close(alias->db);
 	alias->db = NULL;
 	if (alias->node_fd >= 0)
-		(void)close(alias->node_fd);
+		sf_alias_node_unlock(alias->machine_id, alias->node_fd);
 	alias->node_fd = -1;
 }

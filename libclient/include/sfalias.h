@@ -24,11 +24,14 @@
  *   -EEXIST      the key has another ID, or the ID another key
  *   -EOVERFLOW   the millisecond of a backfill has no free ID left
  *   -ERANGE      a time or an ID is outside the layout; a backfill lies in the future
- *   -EINVAL      an argument is out of range; layout or machine id are not the store's
+ *   -EINVAL      an argument is out of range; layout or machine id are not the store's; the process
+ *                was forked while a store was open
  *   -ENOTCONN    an ID of now is wanted and there is no client
+ *   -EADDRNOTAVAIL  an ID of the past is wanted and the store has no machine id
  *   -ENOTSUP     the client's stream is of a wide format, not of 64-bit IDs
  *   -EBUSY       another process held the store for too long; the machine id is in use
  *   -EROFS       the store can only be read
+ *   -ESTALE      the file was renamed, removed or replaced while it was open; open it anew
  *   -EPROTO      the file is no alias store, or one of a newer version
  *   -EBADMSG     the store is damaged
  *   -ENOSPC, -EIO, -EACCES, -ENOMEM ...   what the system refused
@@ -39,8 +42,12 @@
  *
  * Threads: a handle may be shared by any number of threads; its calls take turns, those that wait
  * for an ID or for the disk included. Threads that shall not wait for each other open a handle
- * each. Fork: a child must not use a handle that it inherited (calls return -EINVAL), nor does
- * closing it there touch the store; it opens its own.
+ * each.
+ *
+ * Fork: a child that was forked while any handle was open can use none: its calls on inherited
+ * handles return -EINVAL, closing them there does not touch the store, and sf_alias_open() returns
+ * -EINVAL, since the child has inherited SQLite's record of file locks and not the locks. Let it
+ * exec first, or open stores after the fork only: without an open handle a fork is harmless.
  */
 #ifndef SF_ALIAS_H
 #define SF_ALIAS_H
@@ -78,7 +85,8 @@ struct sf_alias_options {
 	uint32_t size;
 	/** SF_ALIAS_... of the above. */
 	uint32_t flags;
-	/** The file. Its directory must exist, be writable and on a local file system. */
+	/** The file. Its directory must exist, be writable and on a local file system; to read a
+	 * store that another process has open, it need not be writable. */
 	const char *path;
 	/** Layout of the IDs. Default: that of the store, else of the client's stream. */
 	const struct sf_layout *layout;
@@ -156,7 +164,8 @@ struct sf_alias_batch {
 
 /**
  * Open a store, and make it if it does not exist. While a store that has a machine id is open for
- * writing, no sfd of the host can start with that machine id, and none may be running.
+ * writing, no sfd of the host can start with that machine id, and none may be running. What is
+ * refused before a store is made leaves no file.
  * @return 0, -ENOTCONN (a new store, but neither layout nor client), or an error of the table above
  */
 SF_API int sf_alias_open(const struct sf_alias_options *options, struct sf_alias **ret_alias,
@@ -208,7 +217,7 @@ SF_API int sf_alias_reverse(struct sf_alias *alias, uint64_t id, char *ret_key, 
  * locked, so that no writer waits for them.
  *
  * Without SF_ALIAS_SKIP the first refused record ends the call and nothing is written. With it only
- * what concerns the store as a whole fails the call.
+ * what concerns the store or the stream as a whole fails the call.
  * @return 0 when the records' results count and are on disk; else an error of the table above,
  *         after which `id` of records without SF_ALIAS_ID, and `made`, mean nothing
  */

@@ -121,16 +121,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size--;
 	reader_on(&reader, format, data, size);
 	while (r == 1 || r == -EINVAL) {
-		struct sfctl_alias_mark before = reader.at;
+		struct sfctl_alias_mark before = reader.mark;
+		bool is_place = before.offset > 0 && before.offset == reader.at.offset;
 		struct sfctl_alias_entry entry;
 		struct sf_why why = {{0}};
 
 		r = sfctl_alias_reader_next(&reader, &entry, &why);
-		require(reader.at.offset >= before.offset && reader.at.offset <= size);
+		require(reader.at.offset <= size);
 		require(r >= 0 || why.text[0] != '\0');
 		if (r == 1)
 			check_entry(&entry);
-		if (before.offset > 0 && marks++ < MARKS_MAX)
+		require(reader.mark.offset >= before.offset);
+		require(reader.mark.offset <= reader.at.offset);
+		if (is_place && marks++ < MARKS_MAX)
 			check_resume(format, data, size, &before, r, &entry);
 	}
 	require(r != 0 || reader.at.offset == size);

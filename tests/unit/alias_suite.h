@@ -50,5 +50,6 @@ void t_alias_said(const char *part);
 void t_add_alias_store(Suite *suite);
 void t_add_alias_pairs(Suite *suite);
 void t_add_alias_batch(Suite *suite);
+void t_add_alias_place(Suite *suite);
 
 #endif

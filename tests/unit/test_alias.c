@@ -399,7 +399,8 @@ START_TEST(get_at_without_machine_id_is_refused)
 
 	options.flags = 0;
 	alias = t_alias_open(&options);
-	ck_assert_int_eq(sf_alias_get_at(alias, "a", 1, T_ALIAS_MS, &id, &t_alias_why), -EINVAL);
+	ck_assert_int_eq(sf_alias_get_at(alias, "a", 1, T_ALIAS_MS, &id, &t_alias_why),
+			 -EADDRNOTAVAIL);
 	t_alias_said("machine id");
 	sf_alias_close(alias);
 }
@@ -434,6 +435,7 @@ int main(void)
 	t_add_alias_pairs(suite);
 	t_add_alias_store(suite);
 	t_add_alias_batch(suite);
+	t_add_alias_place(suite);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
