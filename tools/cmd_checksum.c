@@ -32,7 +32,7 @@ static const char help[] =
 	"\n"
 	"  --sep TEXT        what stands between groups, up to 8 characters, no digit,\n"
 	"                    letter or check symbol; may be empty (default: -)\n" //
-	SFCTL_GLOBAL_HELP "\n"
+	SFCTL_JSON_HELP SFCTL_HELP_HELP "\n"
 	"The random bits come from the kernel. Twelve characters hold 60 of them: enough\n"
 	"for a voucher that a server checks, too few for a secret.\n"
 	"\n"

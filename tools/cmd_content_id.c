@@ -33,7 +33,7 @@ static const char help[] =
 	"  --uuid5           print the value's UUID of version 5 instead\n"
 	"  --namespace UUID  namespace of --uuid5\n"
 	"                    (default: " SF_CONTENT_NAMESPACE ")\n" //
-	SFCTL_GLOBAL_HELP "\n"
+	SFCTL_JSON_HELP SFCTL_HELP_HELP "\n"
 	"A line is ID, two blanks and FILE; where FILE holds a newline or a backslash,\n"
 	"the line starts with a backslash and they are written \\n and \\\\. Of stdin\n"
 	"without \"-\", the ID only. A file that cannot be read, or is no JSON document\n"

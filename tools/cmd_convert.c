@@ -5,6 +5,7 @@
  * reported and the rest goes on. Main thread.
  */
 #include "tools/id.h"
+#include "tools/input.h"
 #include "tools/number.h"
 #include "tools/words.h"
 
@@ -21,12 +22,14 @@ static const char help[] =
 	"  --to TARGET       decimal, decimal20, decimal19 (zero-padded), hex, base32\n"
 	"                    (Crockford), base58, base62, base32check: 64-bit IDs;\n"
 	"                    text (canonical), hex, bin (bytes): IDs of any format\n"
-	"  --from SOURCE     what the IDs are in:\n"
+	"  --from SOURCE     what the IDs are in; always give it with base32, base58,\n"
+	"                    base62 and hex, whose words may be all digits and would be\n"
+	"                    read as decimal:\n"
 	"                    " SFCTL_NOTATIONS_HELP ";\n"
 	"                    or hex or bin of --format. Default: guessed, as by decode\n"
 	"  --format FORMAT   what --from hex and --from bin hold: decimal (64-bit IDs,\n"
 	"                    default), ulid, uuid, uuid7, objectid or hound\n" //
-	SFCTL_GLOBAL_HELP "\n"
+	SFCTL_JSON_HELP SFCTL_HELP_HELP "\n"
 	"hex, base32, base58, base62 and the padded decimals have a fixed width and sort\n"
 	"as text; decimal does not (see sfctl sort). Bytes are big-endian with nothing in\n"
 	"between, as sfctl next --format bin writes them, and come from stdin only. What\n"
@@ -35,7 +38,8 @@ static const char help[] =
 	"Examples:\n"
 	"  sfctl convert --to base62 1800774833102905344\n"
 	"  sfctl convert --from base62 --to decimal20 291ZCmHJVhY\n"
-	"  sfctl convert --to hex 01ARZ3NDEKTSV4RRFFQ69G5FAV\n"
+	"  sfctl convert --to hex 01ARZ3NDEKTSV4RRFFQ69G5FAV |\n"
+	"    sfctl convert --from hex --format uuid --to text    # a ULID as a UUID\n"
 	"  sfctl convert --from bin --format ulid --to text < ids.bin\n";
 
 /** What --to says besides the notations of 64-bit IDs, and --from besides all notations. */
@@ -249,11 +253,16 @@ static int convert_bytes(struct converter *converter)
 	const struct sfctl *sfctl = converter->sfctl;
 	uint8_t bytes[SF_WIDE_BYTES_MAX];
 	unsigned long long done = 0;
+	int status = SFCTL_OK;
 	struct sfctl_id id;
 	struct sf_why why;
 	size_t count = 0;
 
-	while (ferror(stdout) == 0 && (count = fread(bytes, 1, size, stdin)) == size) {
+	FILE *in = sfctl_input_open();
+
+	if (!in)
+		return sfctl_fail(sfctl, "out of memory");
+	while (ferror(stdout) == 0 && (count = fread(bytes, 1, size, in)) == size) {
 		done++;
 		if (sfctl_id_from_bytes(converter->format, bytes, &id, &why) < 0)
 			converter->status =
@@ -261,13 +270,14 @@ static int convert_bytes(struct converter *converter)
 		else
 			convert_id(converter, &id);
 	}
-	if (ferror(stdin) != 0)
-		return sfctl_fail(sfctl, "cannot read stdin: %s", strerrordesc_np(errno));
-	if (ferror(stdout) == 0 && count > 0)
-		return sfctl_fail(sfctl,
-				  "stdin ends in the middle: %zu bytes follow %llu IDs of %zu",
-				  count, done, size);
-	return SFCTL_OK;
+	if (ferror(in) != 0)
+		status = sfctl_fail(sfctl, "cannot read stdin: %s", strerrordesc_np(errno));
+	else if (ferror(stdout) == 0 && count > 0)
+		status = sfctl_fail(sfctl,
+				    "stdin ends in the middle: %zu bytes follow %llu IDs of %zu",
+				    count, done, size);
+	(void)fclose(in);
+	return status;
 }
 
 int sfctl_cmd_convert(struct sfctl *sfctl, int argc, char **argv)

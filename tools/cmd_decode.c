@@ -9,6 +9,7 @@
 #include "tools/plausible.h"
 #include "tools/words.h"
 
+#include <errno.h>
 #include <string.h>
 
 /** Width of the first column, unless an ID is longer. */
@@ -25,6 +26,7 @@ static const char help[] =
 	"\n"
 	"  --format FORMAT   " SFCTL_NOTATIONS_HELP "\n"
 	"  --hex             --format hex: at most 16 digits, \"0x\" allowed\n"
+	"  --no-checksum     decode Hound IDs whose checksum is wrong, too\n"
 	"  --layout LAYOUT   of 64-bit IDs: preset (twitter, snowflakex, discord, coola,\n"
 	"                    instagram, sonyflake, baidu) or notation; default: ask sfd\n" //
 	SFCTL_GLOBAL_HELP "\n"
@@ -53,6 +55,7 @@ struct decoder {
 	const struct sfctl *sfctl;
 	const char *layout_text;
 	int notation; /* 0: guess */
+	bool is_unchecked;
 	enum layout_state layout_state;
 	struct sf_layout layout;
 	struct sf_why no_layout;
@@ -78,12 +81,14 @@ static int options_read(struct decoder *decoder, struct sfctl *sfctl, struct sfc
 	enum {
 		OPT_LAYOUT = 2,
 		OPT_FORMAT,
-		OPT_HEX
+		OPT_HEX,
+		OPT_NO_CHECKSUM
 	};
 	static const struct option options[] = {
 		{"layout", required_argument, NULL, OPT_LAYOUT},
 		{"format", required_argument, NULL, OPT_FORMAT},
 		{"hex", no_argument, NULL, OPT_HEX},
+		{"no-checksum", no_argument, NULL, OPT_NO_CHECKSUM},
 		SFCTL_GLOBAL_OPTIONS,
 	};
 	int status = SFCTL_GO_ON;
@@ -99,6 +104,9 @@ static int options_read(struct decoder *decoder, struct sfctl *sfctl, struct sfc
 			break;
 		case OPT_HEX:
 			decoder->notation = SFCTL_HEX;
+			break;
+		case OPT_NO_CHECKSUM:
+			decoder->is_unchecked = true;
 			break;
 		default:
 			status = sfctl_option(sfctl, option, words->argv, help);
@@ -204,13 +212,34 @@ static void decode_number(struct decoder *decoder, uint64_t id)
 	}
 }
 
+/** Reads an ID; of a Hound ID perhaps without a look at its checksum. */
+static int read_id(const struct decoder *decoder, const char *word, size_t length,
+		   struct sfctl_id *ret_id, struct sf_why *why)
+{
+	int notation = decoder->notation;
+
+	if (notation == 0)
+		notation = sfctl_notation_guess(word, length, "--format", why);
+	if (notation < 0)
+		return notation;
+	if (notation != SFCTL_HOUND || !decoder->is_unchecked)
+		return sfctl_id_parse(notation, word, length, ret_id, why);
+	ret_id->format = SF_FORMAT_HOUND;
+	return sf_hound_parse(word, length, ret_id->hound, why);
+}
+
 static void decode(void *data, const char *word, size_t length)
 {
 	struct decoder *decoder = data;
 	struct sfctl_id id;
 	struct sf_why why;
 
-	if (sfctl_id_read(decoder->notation, "--format", word, length, &id, &why) < 0)
+	int error = read_id(decoder, word, length, &id, &why);
+
+	if (error == -EBADMSG)
+		(void)strncat(why.text, ", or give --no-checksum",
+			      sizeof(why.text) - strlen(why.text) - 1);
+	if (error < 0)
 		decoder->status = sfctl_word_fail(decoder->sfctl, word, length, why.text);
 	else if (id.format == SF_FORMAT_SNOWFLAKE)
 		decode_number(decoder, id.number);

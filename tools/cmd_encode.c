@@ -33,7 +33,8 @@ static const char help[] =
 	"  --layout LAYOUT   preset (twitter, snowflakex, discord, coola, instagram,\n"
 	"                    sonyflake, baidu) or notation; default: ask sfd\n"
 	"For hound:\n"
-	"  --machine HEX     machine id, 1 to 16 hexadecimal digits; required\n"
+	"  --machine HEX     machine id, 1 to 16 hexadecimal digits, or a hardware\n"
+	"                    address, 02:42:ac:11:00:02; required\n"
 	"  --client N        client id, 0 to 65535; required\n" //
 	SFCTL_GLOBAL_HELP "\n"
 	"Examples:\n"
@@ -109,10 +110,32 @@ static int read_number(const struct sfctl *sfctl, const char *what, uint32_t max
 	return SFCTL_GO_ON;
 }
 
+/** Six bytes of two digits each, with colons in between, as sfd.conf has them. */
+static bool read_address(const char *text, uint64_t *ret_machine)
+{
+	uint64_t machine = 0;
+	uint64_t byte;
+
+	if (strlen(text) != 17)
+		return false;
+	for (; *text; text += text[2] ? 3 : 2) {
+		if ((text[2] != ':' && text[2] != '\0') ||
+		    sfctl_number_parse_hex(text, 2, &byte) < 0)
+			return false;
+		machine = machine << 8 | byte;
+	}
+	*ret_machine = machine;
+	return true;
+}
+
 static int read_machine(const struct sfctl *sfctl, uint64_t *ret_machine)
 {
+	if (read_address(optarg, ret_machine))
+		return SFCTL_GO_ON;
 	if (sfctl_number_parse_hex(optarg, strlen(optarg), ret_machine) < 0)
-		return sfctl_usage(sfctl, "machine %.60s is not 1 to 16 hexadecimal digits",
+		return sfctl_usage(sfctl,
+				   "machine %.60s is neither 1 to 16 hexadecimal digits nor an "
+				   "address such as 02:42:ac:11:00:02",
 				   optarg);
 	return SFCTL_GO_ON;
 }

@@ -51,6 +51,7 @@ struct request {
 	int64_t timeout_ns;
 	uint32_t wait;
 	enum format format;
+	bool has_format;
 	bool is_ordered;
 };
 
@@ -92,6 +93,7 @@ static int read_format(const struct sfctl *sfctl, struct request *request)
 		return sfctl_usage(sfctl, "format \"%.60s\" is not text, bin, json, dec or hex",
 				   optarg);
 	request->format = (enum format)index;
+	request->has_format = true;
 	return SFCTL_GO_ON;
 }
 
@@ -103,6 +105,18 @@ static int read_wait(const struct sfctl *sfctl, struct request *request)
 	if (index < 0)
 		return sfctl_usage(sfctl, "wait \"%.60s\" is not sleep, spin or none", optarg);
 	request->wait = SF_WAIT_SLEEP + (uint32_t)index;
+	return SFCTL_GO_ON;
+}
+
+static int check(const struct sfctl *sfctl, struct request *request)
+{
+	if (sfctl->json && request->has_format && request->format != FORMAT_JSON)
+		return sfctl_usage(sfctl, "--json means --format json: give no other format");
+	if (sfctl->json)
+		request->format = FORMAT_JSON;
+	if (request->format == FORMAT_BIN && isatty(STDOUT_FILENO))
+		return sfctl_usage(sfctl, "bytes would garble this terminal: send them to a file "
+					  "or program");
 	return SFCTL_GO_ON;
 }
 
@@ -149,12 +163,7 @@ static int options_read(struct sfctl *sfctl, int argc, char **argv, struct reque
 	}
 	if (status == SFCTL_GO_ON && optind < argc)
 		return sfctl_usage(sfctl, "\"%.60s\" is one argument too many", argv[optind]);
-	if (sfctl->json)
-		request->format = FORMAT_JSON;
-	if (status == SFCTL_GO_ON && request->format == FORMAT_BIN && isatty(STDOUT_FILENO))
-		return sfctl_usage(sfctl, "bytes would garble this terminal: send them to a file "
-					  "or program");
-	return status;
+	return status == SFCTL_GO_ON ? check(sfctl, request) : status;
 }
 
 /** Prints one ID; no format's text needs JSON escaping. */

@@ -21,12 +21,14 @@ static const char help[] =
 	"  --layout LAYOUT   preset (twitter, snowflakex, discord, coola, instagram,\n"
 	"                    sonyflake, baidu) or notation; default: ask sfd\n" //
 	SFCTL_GLOBAL_HELP "\n"
+	"All IDs of a tick are in one shard, so IDs that are taken together, as by\n"
+	"sfctl next -n 100, share one or a few; over time all shards get as many.\n"
 	"N is 1 to 4294967295. A word that is no ID, or does not fit the layout, is\n"
 	"reported on stderr and makes the exit status 1.\n"
 	"\n"
 	"Examples:\n"
 	"  sfctl shard 16 --layout discord 175928847299117063\n"
-	"  sfctl next -n 100 | sfctl shard 4 | sort | uniq -c\n";
+	"  for i in 1 2 3 4 5 6 7 8; do sfctl next; done | sfctl shard 4\n";
 
 struct sharder {
 	const struct sfctl *sfctl;

@@ -26,7 +26,7 @@ static const char help[] =
 	"\n"
 	"  -r, --reverse     largest first\n"
 	"  -u, --unique      of lines with the same ID keep the first\n" //
-	SFCTL_GLOBAL_HELP "\n"
+	SFCTL_HELP_HELP "\n"
 	"Plain sort compares IDs as text, so that 9 comes after 10 and an ID of 18 digits\n"
 	"after one of 19 from years later; sort -n ignores what follows the number and\n"
 	"what is none. The whole input is held in memory, with 24 bytes more a line.\n"
@@ -78,8 +78,6 @@ static int options_read(struct sfctl *sfctl, int argc, char **argv, struct reque
 		else
 			status = sfctl_option(sfctl, option, argv, help);
 	}
-	if (status == SFCTL_GO_ON && sfctl->json)
-		return sfctl_usage(sfctl, "sorted lines are no JSON: leave --json out");
 	return status;
 }
 

@@ -33,7 +33,7 @@ static const char help[] =
 	"                    default\n"
 	"  --on-error pass   such a line passes through unstamped and is reported; their\n"
 	"                    number is reported at the end; exit status 0\n" //
-	SFCTL_GLOBAL_HELP "\n"
+	SFCTL_SFD_HELP SFCTL_HELP_HELP "\n"
 	"Lines have up to 64 MiB; the last need not end with a newline, and CR LF stays.\n"
 	"SIGINT and SIGTERM end the run after the records read so far, whole, with status\n"
 	"130 or 143; a second one ends it at once.\n"

@@ -19,7 +19,7 @@ struct sight {
 	bool has_time;
 	int64_t unix_ms;
 	int version;      /* UUID; negative without one */
-	const char *note; /* UUID; why it has no version, else NULL */
+	const char *note; /* UUID: why it has no version; Hound: what is wrong with it; else NULL */
 	struct sf_hound hound;
 };
 
@@ -60,7 +60,8 @@ static struct sight look(const struct sfctl_id *id)
 	struct sight sight = {.version = -1};
 
 	if (id->format == SF_FORMAT_HOUND) {
-		/* The sum is right, or there would be no such ID. */
+		if (sf_hound_unpack(id->hound, SF_HOUND_BYTES, 1, &sight.hound, NULL) < 0)
+			sight.note = "wrong checksum";
 		(void)sf_hound_unpack(id->hound, SF_HOUND_BYTES, 0, &sight.hound, NULL);
 		sight.has_time = hound_ms(sight.hound.time, &sight.unix_ms);
 		return sight;
@@ -125,9 +126,10 @@ void sfctl_explain_wide(const struct sfctl_id *id, struct sfctl_row *ret_row)
 	row_time(ret_row, sight.has_time, sight.unix_ms);
 	details[0] = '\0';
 	if (id->format == SF_FORMAT_HOUND)
-		(void)snprintf(details, SFCTL_DETAILS_MAX, "machine=%012llx client=%u sequence=%u",
-			       (unsigned long long)sight.hound.machine, sight.hound.client,
-			       sight.hound.sequence);
+		(void)snprintf(
+			details, SFCTL_DETAILS_MAX, "machine=%012llx client=%u sequence=%u%s%s",
+			(unsigned long long)sight.hound.machine, sight.hound.client,
+			sight.hound.sequence, sight.note ? " " : "", sight.note ? sight.note : "");
 	else if (sight.note)
 		(void)snprintf(details, SFCTL_DETAILS_MAX, "%s", sight.note);
 	else if (id->format == SF_FORMAT_UUID7)
@@ -154,10 +156,10 @@ static int add_parts(json_t *object, const struct sfctl_id *id, const struct sig
 		seconds_text(sight->hound.time, seconds);
 		(void)snprintf(machine, sizeof(machine), "%012llx",
 			       (unsigned long long)sight->hound.machine);
-		return json_object_update_new(object, json_pack("{s:s, s:s, s:i, s:i}", "seconds",
-								seconds, "machine", machine,
-								"client", sight->hound.client,
-								"sequence", sight->hound.sequence));
+		return json_object_update_new(
+			object, json_pack("{s:s, s:s, s:i, s:i, s:s*}", "seconds", seconds,
+					  "machine", machine, "client", sight->hound.client,
+					  "sequence", sight->hound.sequence, "note", sight->note));
 	default:
 		return 0;
 	}

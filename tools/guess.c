@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* SPDX-FileCopyrightText: The sfd authors */
 /*
- * Which notation a word is in. A guess is made only where nothing else would do; a word that could
- * be several things is never read as one of them. Any thread.
+ * Which notation a word is in. Digits only are a decimal, as sfd and all the world write 64-bit
+ * IDs, though they may be base32, base58, base62 or hex as well: whoever has those must say so.
+ * Other words of 64-bit IDs are never guessed, not even when just one notation fits. Any thread.
  */
 #include "tools/id.h"
 

@@ -66,6 +66,9 @@ static int parse_hound(const char *word, size_t length, uint8_t *ret_bytes, stru
 
 	if (error == 0)
 		error = sf_hound_unpack(bytes, sizeof(bytes), 1, &parts, why);
+	if (error == -EBADMSG) /* whose sentence repeats the ID */
+		SFCTL_WHY(why, "is a Hound ID whose last byte, the checksum, does not fit the "
+			       "others: look for a typing error");
 	if (error == 0)
 		memcpy(ret_bytes, bytes, sizeof(bytes));
 	return error;

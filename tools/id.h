@@ -41,7 +41,8 @@ struct sfctl_id {
 	unsigned format;               /* SF_FORMAT_...; a UUID of any version is an UUID7 here */
 	uint64_t number;               /* SF_FORMAT_SNOWFLAKE */
 	struct sf_wide wide;           /* ULID, UUID and ObjectId */
-	uint8_t hound[SF_HOUND_BYTES]; /* Hound, whose sum is right */
+	uint8_t hound[SF_HOUND_BYTES]; /* Hound; its sum is right, unless decode was told to let it
+					  be */
 };
 
 /** Notation of a name. @return enum sfctl_notation, or -EINVAL with the names in `why` */
@@ -52,7 +53,8 @@ unsigned sfctl_notation_format(int notation);
 
 /**
  * Reads an ID.
- * @return 0, or a negative errno with a sentence in `why` that does not repeat the word
+ * @return 0, or a negative errno with a sentence in `why` that does not repeat the word; -EBADMSG
+ *         only for a Hound ID whose checksum is wrong
  */
 int sfctl_id_parse(int notation, const char *word, size_t length, struct sfctl_id *ret_id,
 		   struct sf_why *why);

@@ -14,23 +14,31 @@
 struct command {
 	const char *name;
 	int (*run)(struct sfctl *sfctl, int argc, char **argv);
+	unsigned uses; /* of the global options: enum sfctl_use */
 	const char *summary;
 };
 
 static const struct command commands[] = {
-	{"next", sfctl_cmd_next, "take IDs and print them"},
-	{"decode", sfctl_cmd_decode, "take IDs apart: time, node, sequence"},
-	{"encode", sfctl_cmd_encode, "make the ID of a time, node and sequence"},
-	{"convert", sfctl_cmd_convert, "move IDs between decimal, hex, base32, bytes and others"},
-	{"range", sfctl_cmd_range, "smallest and largest ID of an interval, for queries"},
-	{"sort", sfctl_cmd_sort, "sort lines by the decimal IDs that they begin with"},
-	{"shard", sfctl_cmd_shard, "which of n shards IDs belong to"},
-	{"checksum", sfctl_cmd_checksum, "make and verify ids that people read and type"},
-	{"content-id", sfctl_cmd_content_id, "make the ID that a file has by its content"},
-	{"stamp", sfctl_cmd_stamp, "add an ID to each record of a stream of records"},
-	{"alias", sfctl_cmd_alias, "lasting pairs of keys and IDs"},
-	{"stats", sfctl_cmd_stats, "show what the daemon and its streams are doing"},
-	{"bench", sfctl_cmd_bench, "measure how fast IDs can be had, and check them"},
+	{"next", sfctl_cmd_next, SFCTL_USES_ALL, "take IDs and print them"},
+	{"decode", sfctl_cmd_decode, SFCTL_USES_ALL, "take IDs apart: time, node, sequence"},
+	{"encode", sfctl_cmd_encode, SFCTL_USES_ALL, "make the ID of a time, node and sequence"},
+	{"convert", sfctl_cmd_convert, SFCTL_USES_JSON,
+	 "move IDs between decimal, hex, base32, bytes and others"},
+	{"range", sfctl_cmd_range, SFCTL_USES_ALL,
+	 "smallest and largest ID of an interval, for queries"},
+	{"sort", sfctl_cmd_sort, 0, "sort lines by the decimal IDs that they begin with"},
+	{"shard", sfctl_cmd_shard, SFCTL_USES_ALL, "which of n shards IDs belong to"},
+	{"checksum", sfctl_cmd_checksum, SFCTL_USES_JSON,
+	 "make and verify ids that people read and type"},
+	{"content-id", sfctl_cmd_content_id, SFCTL_USES_JSON,
+	 "make the ID that a file has by its content"},
+	{"stamp", sfctl_cmd_stamp, SFCTL_USES_SFD,
+	 "add an ID to each record of a stream of records"},
+	{"alias", sfctl_cmd_alias, SFCTL_USES_ALL, "lasting pairs of keys and IDs"},
+	{"stats", sfctl_cmd_stats, SFCTL_USES_ALL,
+	 "show what the daemon and its streams are doing"},
+	{"bench", sfctl_cmd_bench, SFCTL_USES_ALL,
+	 "measure how fast IDs can be had, and check them"},
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
@@ -45,7 +53,8 @@ static void help_print(void)
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		printf("  %-10s %s\n", commands[i].name, commands[i].summary);
 	printf("\n"
-	       "Options, before or after the command:\n" SFCTL_GLOBAL_HELP
+	       "Options, before or after the command, where they are of use to "
+	       "it:\n" SFCTL_GLOBAL_HELP
 	       "  --version         print the version (before the command only)\n"
 	       "\n"
 	       "Exit status: 0 success, 1 failure, 2 usage error.\n"
@@ -89,7 +98,7 @@ static int options_read(struct sfctl *sfctl, int argc, char **argv)
 
 static int run(int argc, char **argv)
 {
-	struct sfctl sfctl = {0};
+	struct sfctl sfctl = {.uses = SFCTL_USES_ALL};
 	const char *name;
 	int status = options_read(&sfctl, argc, argv);
 
@@ -102,6 +111,10 @@ static int run(int argc, char **argv)
 		if (strcmp(commands[i].name, name) != 0)
 			continue;
 		sfctl.command = commands[i].name;
+		sfctl.uses = commands[i].uses;
+		status = sfctl_check_use(&sfctl);
+		if (status != SFCTL_GO_ON)
+			return status;
 		optind = 0; /* the subcommand parses a line of its own */
 		return commands[i].run(&sfctl, argc - first, argv + first);
 	}

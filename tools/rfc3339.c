@@ -157,15 +157,24 @@ int sfctl_rfc3339_parse(const char *text, int64_t *ret_unix_ms, struct sf_why *w
 	unsigned second;
 	unsigned ms;
 	int64_t offset_ms;
+	bool has_date = take_date(&at, &civil);
 
-	if (!take_date(&at, &civil) || !take_char(&at, "Tt ") || !take_number(&at, 2, &hour) ||
+	if (has_date && *at == '\0') {
+		SFCTL_WHY(why,
+			  "time \"%.60s\" is a day without a time: give the moment that is meant, "
+			  "such as %.60sT00:00:00Z",
+			  text, text);
+		return -EINVAL;
+	}
+	if (!has_date || !take_char(&at, "Tt ") || !take_number(&at, 2, &hour) ||
 	    !take_char(&at, ":") || !take_number(&at, 2, &minute) || !take_char(&at, ":") ||
 	    !take_number(&at, 2, &second) || !take_fraction(&at, &ms) ||
 	    !take_offset(&at, &offset_ms) || *at != '\0') {
-		SFCTL_WHY(why,
-			  "time \"%.60s\" is neither RFC 3339 such as 2024-06-01T22:15:27.123Z "
-			  "nor Unix milliseconds",
-			  text);
+		SFCTL_WHY(
+			why,
+			"time \"%.60s\" is neither RFC 3339, with Z or an offset at the end, such "
+			"as 2024-06-01T22:15:27.123Z, nor Unix milliseconds",
+			text);
 		return -EINVAL;
 	}
 	/* Unix time has no leap second: 23:59:60 would be read as another second. */

@@ -63,6 +63,21 @@ static int option_error(const struct sfctl *sfctl, int option, char **argv)
 	return sfctl_usage(sfctl, "option %.60s is unknown, ambiguous or takes no value", name);
 }
 
+int sfctl_check_use(const struct sfctl *sfctl)
+{
+	const char *name = NULL;
+
+	if (sfctl->socket && !(sfctl->uses & SFCTL_USES_SOCKET))
+		name = "socket";
+	else if (sfctl->stream && !(sfctl->uses & SFCTL_USES_STREAM))
+		name = "stream";
+	else if (sfctl->json && !(sfctl->uses & SFCTL_USES_JSON))
+		name = "json";
+	if (!name)
+		return SFCTL_GO_ON;
+	return sfctl_usage(sfctl, "--%s changes nothing here: leave it out", name);
+}
+
 int sfctl_option(struct sfctl *sfctl, int option, char **argv, const char *help)
 {
 	switch (option) {
@@ -85,11 +100,10 @@ int sfctl_option(struct sfctl *sfctl, int option, char **argv, const char *help)
 	if (option != SFCTL_OPT_JSON && *optarg == '\0')
 		return sfctl_usage(sfctl, "option --%s has an empty value",
 				   option == SFCTL_OPT_SOCKET ? "socket" : "stream");
-	return SFCTL_GO_ON;
+	return sfctl_check_use(sfctl);
 }
 
-/** A variable of the environment; empty counts as unset. */
-static const char *environment(const char *name)
+const char *sfctl_environment(const char *name)
 {
 	/* Nothing in this program changes the environment. */
 	const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe) */
@@ -99,8 +113,8 @@ static const char *environment(const char *name)
 
 int sfctl_socket_path(const struct sfctl *sfctl, char **ret_path)
 {
-	const char *given = sfctl->socket ? sfctl->socket : environment("SFD_SOCKET");
-	const char *runtime = environment("XDG_RUNTIME_DIR");
+	const char *given = sfctl->socket ? sfctl->socket : sfctl_environment("SFD_SOCKET");
+	const char *runtime = sfctl_environment("XDG_RUNTIME_DIR");
 	char *path = NULL;
 
 	if (!given && runtime) {
@@ -121,7 +135,7 @@ int sfctl_socket_path(const struct sfctl *sfctl, char **ret_path)
 
 const char *sfctl_stream_name(const struct sfctl *sfctl)
 {
-	const char *name = sfctl->stream ? sfctl->stream : environment("SFD_STREAM");
+	const char *name = sfctl->stream ? sfctl->stream : sfctl_environment("SFD_STREAM");
 
 	return name ? name : "default";
 }

@@ -22,9 +22,19 @@ enum sfctl_exit {
 /** Writes the sentence of a struct sf_why. */
 #define SFCTL_WHY(why, ...) ((void)snprintf((why)->text, sizeof((why)->text), __VA_ARGS__))
 
+/** Which of the global options a subcommand has a use for. */
+enum sfctl_use {
+	SFCTL_USES_SOCKET = 1,
+	SFCTL_USES_STREAM = 2,
+	SFCTL_USES_JSON = 4,
+	SFCTL_USES_SFD = SFCTL_USES_SOCKET | SFCTL_USES_STREAM,
+	SFCTL_USES_ALL = SFCTL_USES_SFD | SFCTL_USES_JSON,
+};
+
 /** What the command line said for all subcommands. */
 struct sfctl {
 	const char *command; /* name of the subcommand, for messages */
+	unsigned uses;       /* enum sfctl_use; all others are refused */
 	const char *socket;  /* --socket; NULL: the library's default */
 	const char *stream;  /* --stream; NULL: not given */
 	bool json;           /* --json */
@@ -51,14 +61,15 @@ enum sfctl_option {
 		NULL, 0, NULL, 0                                                                   \
 	}
 
-/** The global options, as every help text shows them. */
-#define SFCTL_GLOBAL_HELP                                                                          \
+/** The global options, for help texts: each shows those that its subcommand has a use for. */
+#define SFCTL_SFD_HELP                                                                             \
 	"  --socket PATH     control socket of sfd (default: $SFD_SOCKET, else the first\n"        \
 	"                    that exists of $XDG_RUNTIME_DIR/sfd/sfd.sock and\n"                   \
 	"                    /run/sfd/sfd.sock)\n"                                                 \
-	"  --stream NAME     stream (default: $SFD_STREAM, else \"default\")\n"                    \
-	"  --json            print JSON\n"                                                         \
-	"  -h, --help        print this help\n"
+	"  --stream NAME     stream (default: $SFD_STREAM, else \"default\")\n"
+#define SFCTL_JSON_HELP "  --json            print JSON\n"
+#define SFCTL_HELP_HELP "  -h, --help        print this help\n"
+#define SFCTL_GLOBAL_HELP SFCTL_SFD_HELP SFCTL_JSON_HELP SFCTL_HELP_HELP
 
 /** Returned by sfctl_option() when parsing goes on; no exit code. */
 #define SFCTL_GO_ON (-1)
@@ -71,6 +82,9 @@ enum sfctl_option {
  */
 int sfctl_option(struct sfctl *sfctl, int option, char **argv, const char *help);
 
+/** Whether all global options so far are of use. @return SFCTL_GO_ON or SFCTL_USAGE */
+int sfctl_check_use(const struct sfctl *sfctl);
+
 /** getopt_long(), for the main thread. @return the option, or -1 after the last */
 int sfctl_getopt(int argc, char **argv, const char *letters, const struct option *options);
 
@@ -81,6 +95,9 @@ int sfctl_usage(const struct sfctl *sfctl, const char *format, ...)
 /** Prints one sentence on stderr, after "sfctl COMMAND: ". Any thread. @return SFCTL_FAILED */
 int sfctl_fail(const struct sfctl *sfctl, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/** A variable of the environment; NULL when it is unset or empty. */
+const char *sfctl_environment(const char *name);
 
 /** Path of the control socket by --socket or the library's rule. @return 0 or -ENOMEM */
 int sfctl_socket_path(const struct sfctl *sfctl, char **ret_path);

@@ -100,31 +100,45 @@ static bool is_blank(char c)
 }
 
 /** Puts the parser's own message, which may span lines, into one sentence. */
-static void explain(yajl_handle parser, struct sf_why *why)
+static void explain(yajl_handle parser, size_t byte, struct sf_why *why)
 {
 	unsigned char *message = yajl_get_error(parser, 0, NULL, 0);
 
-	SFCTL_WHY(why, "is not JSON at byte %zu: %.*s", yajl_get_bytes_consumed(parser),
+	SFCTL_WHY(why, "is not JSON at byte %zu: %.*s", byte,
 		  (int)strcspn((const char *)message, "\n"), (const char *)message);
 	yajl_free_error(parser, message);
+}
+
+/** Length of the text without the blanks at its end. */
+static size_t text_length(const struct sfctl_record *record)
+{
+	size_t length = record->length;
+
+	while (length > 0 && is_blank(record->text[length - 1]))
+		length--;
+	return length;
 }
 
 static int parse(const struct sfctl_record *record, struct sight *sight, struct sf_why *why)
 {
 	yajl_handle parser = yajl_alloc(&callbacks, NULL, sight);
 	yajl_status status;
+	size_t byte;
 
 	if (!parser) {
 		SFCTL_WHY(why, "cannot be checked: out of memory");
 		return -ENOMEM;
 	}
 	status = yajl_parse(parser, (const unsigned char *)record->text, record->length);
-	if (status == yajl_status_ok)
+	byte = yajl_get_bytes_consumed(parser);
+	if (status == yajl_status_ok) {
+		byte = text_length(record); /* the parser would count a blank of its own */
 		status = yajl_complete_parse(parser);
+	}
 	if (sight->has_field)
 		SFCTL_WHY(why, "has a member \"%.200s\" already", sight->scanner->field);
 	else if (status != yajl_status_ok)
-		explain(parser, why);
+		explain(parser, byte, why);
 	yajl_free(parser);
 	return status == yajl_status_ok ? 0 : -EINVAL;
 }

@@ -5,6 +5,8 @@
  */
 #include "tools/words.h"
 
+#include "tools/input.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,19 +92,23 @@ static void cut_blanks(const char *line, size_t length, sfctl_word_fn each, void
 static int each_of_stdin(const struct sfctl *sfctl, enum sfctl_words_cut cut, sfctl_word_fn each,
 			 void *data)
 {
+	FILE *in = sfctl_input_open();
 	char *line = NULL;
 	size_t size = 0;
 	ssize_t length;
 	int status = SFCTL_OK;
 
-	while (ferror(stdout) == 0 && (length = getline(&line, &size, stdin)) >= 0) {
+	if (!in)
+		return sfctl_fail(sfctl, "out of memory");
+	while (ferror(stdout) == 0 && (length = getline(&line, &size, in)) >= 0) {
 		if (cut == SFCTL_WORDS_LINES)
 			cut_line(line, (size_t)length, each, data);
 		else
 			cut_blanks(line, (size_t)length, each, data);
 	}
-	if (ferror(stdin) != 0)
+	if (ferror(in) != 0)
 		status = sfctl_fail(sfctl, "cannot read stdin: %s", strerrordesc_np(errno));
+	(void)fclose(in);
 	free(line);
 	return status;
 }

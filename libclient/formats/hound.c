@@ -65,7 +65,7 @@ int sf_hound_unpack(const uint8_t *bytes, size_t length, int validate, struct sf
 		sf_hound_format(bytes, text);
 		return SF_SHM_REFUSE(why, -EBADMSG,
 				     "Hound ID %s: the last byte is %u, but the first 20 add up to "
-				     "%u modulo 256; look for a typing error, or skip this check",
+				     "%u modulo 256; look for a typing error",
 				     text, (unsigned)bytes[SUM_AT], (unsigned)sum_of(bytes));
 	}
 	memcpy(&time, bytes, sizeof(time));

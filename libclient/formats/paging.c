@@ -151,10 +151,10 @@ int sf_wide_range(unsigned format, int64_t since_ms, int64_t until_ms, struct sf
 	sf_shm_clear(why);
 	if (format == SF_FORMAT_HOUND || sf_layout_of_format(format, &layout) < 0)
 		return SF_SHM_REFUSE(why, -EINVAL,
-				     "format %u has no ranges of 128-bit values; legal are those "
-				     "of ULID (%u), UUIDv7 (%u) and ObjectId (%u)",
-				     format, (unsigned)SF_FORMAT_ULID, (unsigned)SF_FORMAT_UUID7,
-				     (unsigned)SF_FORMAT_OBJECTID);
+				     "format %s (%u) has no ranges of 128-bit values; ulid, uuid7 "
+				     "and objectid have",
+				     sf_format_name(format) ? sf_format_name(format) : "unknown",
+				     format);
 	last_ms = sf_layout_last_ms(&layout);
 	r = check_time(&layout, since_ms, last_ms, why);
 	if (r < 0)

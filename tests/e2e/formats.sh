@@ -108,7 +108,20 @@ json decode_hound '.[0] | .format == "hound" and .seconds == "1557935521.123456"
 	.unix_ms == 1557935521123 and .machine == "0242ac110002" and .client == 4660 and .sequence == 0' \
 	-- decode --json $hound
 json decode_hound_in_upper_case ".[0].id == \"$hound\"" -- decode --json ${hound^^}
-expect 1 decode_refuses_a_hound_id_of_a_wrong_sum '' -- decode "${hound%ee}ef"
+bad_sum=${hound%ee}ef
+expect 1 decode_refuses_a_hound_id_of_a_wrong_sum 'or give --no-checksum' -- decode "$bad_sum"
+holds decode_names_a_hound_id_of_a_wrong_sum_once [ "$(grep -o "$bad_sum" "$work/err" | wc -l)" -eq 1 ]
+expect 1 convert_refuses_a_hound_id_of_a_wrong_sum 'typing error' -- convert --to hex "$bad_sum"
+holds convert_names_no_option_that_it_has_not [ "$(grep -c skip "$work/err")" -eq 0 ]
+for guess in '' '--format hound'; do
+	# shellcheck disable=SC2086 # an option and its value
+	json "decode_unchecked_hound_of_a_wrong_sum_$guess" ".[0] | .id == \"$bad_sum\" and .client == 4660
+		and .note == \"wrong checksum\"" -- decode --json --no-checksum $guess "$bad_sum"
+done
+expect 0 decode_unchecked_hound_in_the_table 'sequence=0 wrong checksum' -- decode --no-checksum "$bad_sum"
+json decode_unchecked_hound_of_a_right_sum '.[0].note == null' -- decode --json --no-checksum $hound
+expect 1 decode_unchecked_still_refuses_other_lengths 'not an ID' -- decode --no-checksum "${hound}00"
+expect 1 decode_unchecked_still_refuses_other_digits 'character 44' -- decode --no-checksum "${hound%e}g"
 json decode_keeps_the_millisecond_of_a_hound_id '.[0].unix_ms == 2160000000123' -- decode --json \
 	"$("$SFCTL_BIN" encode --format hound --machine 1 --client 2 --time 2160000000123)"
 
@@ -165,6 +178,13 @@ expect 2 encode_refuses_half_a_hound_id missing -- encode --format hound --machi
 expect 2 encode_refuses_a_node_of_a_ulid '--node' -- encode --format ulid --node 1
 expect 2 encode_refuses_a_machine_of_a_snowflake '--machine' -- encode --layout twitter --time 0 --machine 1
 expect 2 encode_refuses_wide_clients 65536 -- encode --format hound --machine 1 --client 65536
+prints encode_takes_an_address_as_sfd_conf_does $hound -- encode --format hound --time 1557935521.123456 \
+	--machine 02:42:AC:11:00:02 --client 4660
+for bad in 02:42:ac:11:00 02:42:ac:11:00:0 02:42:ac:11:00:02: 02-42-ac-11-00-02 0x:42:ac:11:00:02 \
+	02:42:ac:11:0002: 2:42:ac:11:00:002; do
+	expect 2 "encode_refuses_address_$bad" 'an address such as' -- encode --format hound --client 1 \
+		--machine "$bad"
+done
 expect 2 encode_refuses_machine_text 0242zz -- encode --format hound --machine 0242zz --client 1
 expect 2 encode_refuses_min_with_max '' -- encode --layout twitter --time 1704067200000 --min --max
 expect 2 encode_refuses_format '' -- encode --format guid
@@ -228,6 +248,15 @@ expect 2 convert_refuses_format_alone '' -- convert --format ulid --to hex 1
 expect 2 convert_refuses_notations_as_formats '' -- convert --from hex --format base62 --to hex 1
 expect 2 convert_refuses_bytes_as_arguments '' -- convert --from bin --to hex 1
 expect 2 convert_refuses_bytes_as_json '' -- convert --json --to bin 1
+
+prints convert_goes_from_one_128_bit_format_to_the_other $ulid -- convert --from hex --format ulid --to text \
+	"$("$SFCTL_BIN" convert --to hex $ulid | "$SFCTL_BIN" convert --from hex --format uuid --to text |
+		"$SFCTL_BIN" convert --to hex)"
+# all digits, so a number unless it is said what they are
+digits=$("$SFCTL_BIN" convert --to base58 656356768)
+holds convert_can_give_digits_only [ "$digits" = 11111211111 ]
+prints convert_takes_digits_for_a_decimal 11111211111 -- convert --to decimal "$digits"
+prints convert_goes_back_when_told 656356768 -- convert --from base58 --to decimal "$digits"
 
 # ---- sort ----
 say '999999999999999999\n1000000000000000000\n7\n254360814063058944'
@@ -293,6 +322,10 @@ expect 1 range_refuses_times_before_the_epoch '' -- range --layout twitter --sin
 expect 1 range_refuses_times_before_1970 '' -- range --format ulid --since -1
 expect 1 range_refuses_the_end_of_time '' -- range --format ulid --since 9223372036854775807
 expect 2 range_needs_since '--since' -- range --layout twitter
+for time in --since --until; do
+	expect 2 "range_says_what_a_day_lacks_$time" 'such as 2024-01-01T00:00:00Z' \
+		-- range --layout twitter --since 1704067200000 $time 2024-01-01
+done
 expect 2 range_refuses_time_text '' -- range --layout twitter --since noon
 expect 2 range_refuses_layout_with_format '' -- range --layout twitter --format ulid --since 1
 expect 2 range_refuses_format '' -- range --format hound --since 1
@@ -382,6 +415,10 @@ expect 2 next_refuses_bytes_on_a_terminal_option_of_none 'is not text' -- next -
 checks=$((checks + 1))
 script -qec "'$SFCTL_BIN' next --format bin" /dev/null </dev/null >"$work/out" 2>"$work/err"
 [ $? -eq 2 ] && grep -q terminal "$work/out" || fail next_refuses_bytes_on_a_terminal
+for format in text bin dec hex; do
+	expect 2 "next_refuses_${format}_with_json" '--json means --format json' -- next --json --format $format
+done
+json next_json_twice_is_json 'length == 1' -- --json next --format json
 for format in dec hex; do
 	expect 0 "next_${format}_of_64_bits" '' -- next --format $format
 	expect 2 "next_refuses_${format}_of_a_ulid" 'stream ulid holds ulid' -- next --stream ulid --format $format
@@ -390,15 +427,18 @@ expect 1 decode_of_a_number_on_a_wide_stream 'stream ulid of sfd holds ulid' -- 
 expect 1 encode_on_a_wide_stream 'holds no 64-bit IDs but ulid' -- encode --stream ulid --time 1704067200000
 expect 1 shard_on_a_wide_stream 'holds no 64-bit IDs but uuid7' -- shard 4 --stream uuid7 1
 expect 0 range_of_a_wide_stream 01HK153X00ZZZZZZZZZZZZZZZZ -- range --stream ulid --since 1704067200000
+expect 1 range_of_a_hound_stream 'format hound (4) has no ranges' -- range --stream hound --since 1704067200000
 expect 0 range_asks_sfd 1741610183689240575 -- range --since 1704067200000
 expect 1 bench_of_a_wide_stream 'only streams of 64-bit IDs' -- bench --stream ulid --ids 1000
 json stats_gives_ids_as_they_are '.streams | length == 5' -- stats --json
 
 # ---- help ----
-for command in convert checksum range shard sort; do
+for command in convert checksum range shard sort decode encode stamp next; do
 	expect 0 "${command}_help_ends_with_examples" Examples -- $command --help
 	holds "${command}_help_has_80_columns" [ "$(awk 'length > 80' "$work/out" | wc -l)" -eq 0 ]
 done
+expect 0 convert_help_says_when_from_is_needed 'all digits' -- convert --help
+expect 0 shard_help_says_why_there_is_one_shard 'All IDs of a tick' -- shard --help
 expect 0 checksum_new_help Examples -- checksum new --help
 expect 0 checksum_verify_help Examples -- checksum verify --help
 checks=$((checks + 2))

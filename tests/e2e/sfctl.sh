@@ -84,6 +84,9 @@ expect 0 stamp_field '"event":"' -- stamp --field event
 say '{"a":1}\nnonsense\n{"a":2}\n'
 expect 1 stamp_stops_at_a_bad_record 2 -- stamp
 holds stamp_wrote_what_came_before [ "$(wc -l <"$work/out")" -eq 1 ]
+say '{"a":2\n'
+expect 1 stamp_says_where_a_cut_record_ends 'not JSON at byte 6: parse error: premature EOF' -- stamp
+say '{"a":1}\nnonsense\n{"a":2}\n'
 expect 0 stamp_passes_a_bad_record nonsense -- stamp --on-error pass
 say '{"id":"7","a":1}\n'
 expect 1 stamp_refuses_a_record_that_has_the_field id -- stamp
@@ -96,6 +99,7 @@ expect 2 stamp_refuses_input '' -- stamp --input xml
 
 # ---- the program ----
 expect 0 help Usage: -- --help
+holds help_has_80_columns [ "$(awk 'length > 80' "$work/out" | wc -l)" -eq 0 ]
 expect 0 version sfctl -- --version
 expect 2 no_command '' --
 expect 2 unknown_command '' -- frobnicate

@@ -114,9 +114,10 @@ static const struct {
 	int64_t until_ms;
 	const char *sentence;
 } refusals[] = {
-	{SF_FORMAT_SNOWFLAKE, -EINVAL, 0, 5000, "format 0 has no ranges of 128-bit values"},
-	{SF_FORMAT_HOUND, -EINVAL, 0, 5000, "format 4 has no ranges"},
-	{99, -EINVAL, 0, 5000, "format 99 has no ranges"},
+	{SF_FORMAT_SNOWFLAKE, -EINVAL, 0, 5000,
+	 "format snowflake (0) has no ranges of 128-bit values"},
+	{SF_FORMAT_HOUND, -EINVAL, 0, 5000, "format hound (4) has no ranges"},
+	{99, -EINVAL, 0, 5000, "format unknown (99) has no ranges"},
 	{SF_FORMAT_ULID, -EINVAL, 5, 5, "no whole tick of 1 ms"},
 	{SF_FORMAT_ULID, -EINVAL, 5, 4, "no whole tick of 1 ms"},
 	{SF_FORMAT_OBJECTID, -EINVAL, 1000, 1999, "no whole tick of 1000 ms"},
