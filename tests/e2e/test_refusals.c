@@ -183,6 +183,39 @@ static void assert_refused(const struct sf_control_request *request, int status,
 	(void)close(fd);
 }
 
+static void assert_attached(unsigned abi_minor)
+{
+	struct sf_control_request request = t_request(SF_CONTROL_ATTACH, "default");
+	struct sf_control_attached attached = {0};
+	int fd = t_connect(first.socket);
+
+	request.abi_minor = (uint16_t)abi_minor;
+	ck_assert_uint_eq(t_exchange(fd, &request, sizeof(request), &attached, sizeof(attached)),
+			  sizeof(attached));
+	ck_assert_int_eq(attached.head.status, 0);
+	(void)close(fd);
+}
+
+/* It would take IDs while the stream refuses them: what says so came with minor version 1. */
+START_TEST(older_client_of_a_stream_that_may_refuse_is_refused)
+{
+	static const char *const policies[] = {"wait", "refuse", "ahead"};
+	const char *const parts[2] = {"stream default has a clock_backward", "upgrade the client"};
+
+	for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
+		struct sf_control_request request = t_request(SF_CONTROL_ATTACH, "default");
+		char lines[64];
+
+		(void)snprintf(lines, sizeof(lines), "clock_backward = %s\n", policies[i]);
+		t_daemon_run(&first, LAYOUT, lines);
+		request.abi_minor = 0;
+		assert_refused(&request, -EPROTO, parts);
+		assert_attached(SF_SHM_ABI_MINOR);
+		t_daemon_stop(&first);
+	}
+}
+END_TEST
+
 START_TEST(request_of_another_version_is_refused_with_both_numbers_fc_63)
 {
 	struct sf_control_request request;
@@ -201,19 +234,9 @@ START_TEST(request_of_another_version_is_refused_with_both_numbers_fc_63)
 	(void)snprintf(ours, sizeof(ours), "control version %d", SF_CONTROL_VERSION);
 	(void)snprintf(theirs, sizeof(theirs), "client %d", SF_CONTROL_VERSION + 1);
 	assert_refused(&request, -EPROTO, parts);
-	/* A newer minor version only appends: it is served. */
-	request = t_request(SF_CONTROL_ATTACH, "default");
-	request.abi_minor = SF_SHM_ABI_MINOR + 1;
-	{
-		struct sf_control_attached attached = {0};
-		int fd = t_connect(first.socket);
-
-		ck_assert_uint_eq(
-			t_exchange(fd, &request, sizeof(request), &attached, sizeof(attached)),
-			sizeof(attached));
-		ck_assert_int_eq(attached.head.status, 0);
-		(void)close(fd);
-	}
+	/* A newer minor version only appends, and an older one lacks nothing here. */
+	assert_attached(SF_SHM_ABI_MINOR + 1);
+	assert_attached(0);
 	ck_assert_uint_eq(t_daemon_counter(&first, SF_COUNTER_attaches_refused), 1);
 	ck_assert_uint_eq(t_daemon_counter(&first, SF_COUNTER_requests_bad), 1);
 	t_daemon_stop(&first);
@@ -341,6 +364,7 @@ int main(int argc, char **argv)
 		second_sfd_with_the_same_machine_id_is_refused,
 		stale_socket_is_replaced_fc_84,
 		foreign_file_at_the_socket_path_is_left_alone_fc_84,
+		older_client_of_a_stream_that_may_refuse_is_refused,
 		request_of_another_version_is_refused_with_both_numbers_fc_63,
 		ring_of_another_version_or_shape_is_refused_by_the_library_fc_63,
 		unknown_stream_is_refused,
