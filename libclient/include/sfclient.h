@@ -239,7 +239,8 @@ SF_INLINE int sf_next_inline(struct sf_cursor *cursor, uint64_t *ret_id)
 }
 
 /**
- * Take the next ID. Strictly increasing per cursor; across cursors equal up to one tick. Inlined in
+ * Take the next ID. Strictly increasing per cursor; across cursors equal up to one tick, and by as
+ * much more as sfd's beat is late (stats: beat_late_max_us). Inlined in
  * C and C++ (unless SF_NO_INLINE is defined); the same function is exported for languages that
  * cannot inline C.
  * @return 0, or -EAGAIN, -ETIMEDOUT, -ESHUTDOWN, -EOVERFLOW, -ETIME, -ENOTSUP
@@ -275,8 +276,8 @@ SF_INLINE int sf_next128_inline(struct sf_cursor *cursor, struct sf_wide *ret_id
 }
 
 /**
- * Take the next ID of a stream of a wide format. Strictly increasing per cursor; across cursors
- * equal up to one tick. Inlined in C and C++ as sf_next() is.
+ * Take the next ID of a stream of a wide format. Order as sf_next(). Inlined in C and C++ as
+ * sf_next() is.
  * @return 0, -ENOTSUP for a stream of 64-bit IDs, or an error of sf_next()
  */
 SF_API int sf_next128(struct sf_cursor *cursor, struct sf_wide *ret_id);

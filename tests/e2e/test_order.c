@@ -70,7 +70,14 @@ static int play_back(void *argument)
 	struct ping_pong *game = argument;
 
 	play(game, false);
-	return game->ticks_back > 1;
+	return game->ticks_back < 100 ? (int)game->ticks_back : 100;
+}
+
+/* One tick, and as many as the beat was late at most: until it comes, a cursor that goes by it is
+ * behind one that goes by the clock. */
+static uint64_t ticks_allowed(void)
+{
+	return 1 + (t_daemon_counter(&daemon_now, SF_COUNTER_beat_late_max_us) + 999) / 1000;
 }
 
 static void play_both(bool ordered, int rounds)
@@ -79,6 +86,7 @@ static void play_both(bool ordered, int rounds)
 	int back[2];
 	struct ping_pong ours = {.rounds = rounds, .ordered = ordered};
 	struct ping_pong theirs = ours;
+	uint64_t ticks_back;
 	pid_t pid;
 
 	ck_assert_int_eq(pipe(there), 0);
@@ -89,8 +97,9 @@ static void play_both(bool ordered, int rounds)
 	theirs.from = there[0];
 	pid = t_child(play_back, &theirs);
 	play(&ours, true);
-	ck_assert_int_eq(t_reap(pid), 0);
-	ck_assert_uint_le(ours.ticks_back, 1);
+	ticks_back = (uint64_t)t_reap(pid);
+	ck_assert_uint_le(ticks_back, ticks_allowed());
+	ck_assert_uint_le(ours.ticks_back, ticks_allowed());
 	t_ids_check(ids, 2 * (size_t)rounds);
 	for (int i = 0; i < 2; i++) {
 		(void)close(there[i]);
@@ -118,7 +127,7 @@ START_TEST(next_ordered_over_a_pipe_always_rises_fc_40)
 }
 END_TEST
 
-START_TEST(next_over_a_pipe_is_behind_by_one_tick_at_most_fc_40)
+START_TEST(next_over_a_pipe_is_behind_by_one_tick_and_the_beats_lateness_fc_40)
 {
 	enum {
 		ROUNDS = 20000
@@ -193,7 +202,7 @@ int main(int argc, char **argv)
 	const TTest *const tests[] = {
 		next_ordered_over_a_pipe_always_rises_fc_40,
 		next_ordered_with_a_stopped_sfd_rises_over_cursors_fc_40,
-		next_over_a_pipe_is_behind_by_one_tick_at_most_fc_40,
+		next_over_a_pipe_is_behind_by_one_tick_and_the_beats_lateness_fc_40,
 	};
 	const struct t_program program = {.name = "order",
 					  .machine_id = 192,
