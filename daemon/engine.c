@@ -173,9 +173,9 @@ void sfd_engine_publish(struct sfd_engine *engine, uint64_t now, uint64_t mark)
 }
 
 /** Claims of a tick that have not been counted yet. */
-static uint64_t count_tick(struct sfd_engine *engine, uint64_t tick)
+static uint64_t count_tick(const struct sfd_engine *engine, uint64_t tick)
 {
-	struct sfd_demand *demand = &engine->demand;
+	const struct sfd_demand *demand = &engine->demand;
 	uint64_t claimed = sf_shm_claimed(&engine->ring, tick);
 	uint64_t before = tick == demand->open_tick ? demand->open_claims : 0;
 
@@ -198,9 +198,11 @@ static uint64_t count_new(struct sfd_engine *engine, uint64_t now)
 		demand->counted_below = now;
 	}
 	if (engine->behind == SF_SHM_BEHIND_BORROW) {
-		claimed += count_tick(engine, now);
+		uint64_t more = count_tick(engine, now);
+
+		demand->open_claims = more + (demand->open_tick == now ? demand->open_claims : 0);
 		demand->open_tick = now;
-		demand->open_claims = sf_shm_claimed(&engine->ring, now);
+		claimed += more;
 	}
 	return claimed;
 }

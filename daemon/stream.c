@@ -307,12 +307,13 @@ static bool borrow(struct sfd_stream *stream, struct sfd_now now)
 	struct sfd_engine *engine = &stream->engine;
 
 	engine->behind = sf_shm_clock_behind(&stream->clock.page, now.mono_ns);
+	if (engine->behind != SF_SHM_BEHIND_BORROW)
+		return false;
 	engine->borrow_tick = sf_shm_tick_at(&stream->config->layout,
 					     sfd_clock_free_ns(&stream->clock, now.mono_ns));
-	return engine->behind == SF_SHM_BEHIND_BORROW &&
-	       sfd_clock_borrow(&stream->clock, now,
-				sf_shm_tick_start_ns(&stream->config->layout,
-						     sfd_engine_claimed_up_to(engine)));
+	return sfd_clock_borrow(
+		&stream->clock, now,
+		sf_shm_tick_start_ns(&stream->config->layout, sfd_engine_claimed_up_to(engine)));
 }
 
 int64_t sfd_stream_turn(struct sfd_stream *stream, struct sfd_now now, unsigned *news)

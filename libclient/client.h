@@ -159,13 +159,13 @@ void sf_reattach_step(struct sf_client *client, int64_t mono_ns);
 /* cursor.c */
 /** The stream's IDs have more than 64 bits. */
 bool sf_cursor_is_wide(const struct sf_cursor_private *private);
-/** Gives the cursor a new range: of `n` IDs while the daemon beats, else of `n_idle`, which the
- *  caller must use up before it returns, since nothing tells when they grow old. */
-int sf_cursor_refill(struct sf_cursor *cursor, uint32_t n, uint32_t n_idle, int64_t *deadline_ns);
+/** Gives the cursor a new range, for a call that takes one ID of it. */
+int sf_cursor_refill_one(struct sf_cursor *cursor);
+/** The same for a call that still wants `left` IDs; `*deadline_ns` as in sf_take(). When the daemon
+ *  does not beat the range has no more than that, since nothing tells when it grows old. */
+int sf_cursor_refill_batch(struct sf_cursor *cursor, size_t left, int64_t *deadline_ns);
 /** The range may still be used: its tick is the current one. */
 bool sf_cursor_is_fresh(const struct sf_cursor *cursor);
-/** Doubles after a range that was used up within its tick, halves after one thrown away. */
-void sf_cursor_adapt(struct sf_cursor *cursor);
 void sf_cursor_drop(struct sf_cursor *cursor, struct sf_cursor_private *private);
 void sf_cursor_leave(struct sf_cursor_private *private);
 

@@ -138,7 +138,8 @@ bool sf_cursor_is_fresh(const struct sf_cursor *cursor)
 	return left_in(cursor) != 0 && beat_stands(cursor);
 }
 
-void sf_cursor_adapt(struct sf_cursor *cursor)
+/** Doubles after a range that was used up within its tick, halves after one thrown away. */
+static void adapt_claim_size(struct sf_cursor *cursor)
 {
 	struct sf_cursor_private *private = sf_cursor_private(cursor);
 	uint32_t limit = sf_claim_limit(&private->attachment->ring);
@@ -151,7 +152,11 @@ void sf_cursor_adapt(struct sf_cursor *cursor)
 	private->claim_size = size < limit ? size : limit;
 }
 
-int sf_cursor_refill(struct sf_cursor *cursor, uint32_t n, uint32_t n_idle, int64_t *deadline_ns)
+/**
+ * Gives the cursor a new range: of `n` IDs while the daemon beats, else of `n_idle`, which the
+ * caller must use up before it returns, since nothing tells when they grow old.
+ */
+static int refill(struct sf_cursor *cursor, uint32_t n, uint32_t n_idle, int64_t *deadline_ns)
 {
 	struct sf_cursor_private *private = sf_cursor_private(cursor);
 	struct sf_take take;
@@ -174,4 +179,23 @@ int sf_cursor_refill(struct sf_cursor *cursor, uint32_t n, uint32_t n_idle, int6
 	cursor->shared_beat =
 		take.live ? (const uint64_t *)&private->attachment->ring.grants->beat : NULL;
 	return 0;
+}
+
+int sf_cursor_refill_one(struct sf_cursor *cursor)
+{
+	int64_t deadline_ns = 0;
+
+	adapt_claim_size(cursor);
+	return refill(cursor, sf_cursor_private(cursor)->claim_size, 1, &deadline_ns);
+}
+
+int sf_cursor_refill_batch(struct sf_cursor *cursor, size_t left, int64_t *deadline_ns)
+{
+	const struct sf_cursor_private *private = sf_cursor_private(cursor);
+	uint32_t limit = sf_claim_limit(&private->attachment->ring);
+	uint32_t wanted = left < limit ? (uint32_t)left : limit;
+
+	adapt_claim_size(cursor);
+	return refill(cursor, wanted > private->claim_size ? wanted : private->claim_size, wanted,
+		      deadline_ns);
 }

@@ -11,14 +11,11 @@
 
 __attribute__((cold, noinline)) int sf_next_slow(struct sf_cursor *cursor, uint64_t *ret_id)
 {
-	struct sf_cursor_private *private = sf_cursor_private(cursor);
-	int64_t deadline_ns = 0;
 	int error;
 
-	if (sf_cursor_is_wide(private))
+	if (sf_cursor_is_wide(sf_cursor_private(cursor)))
 		return -ENOTSUP;
-	sf_cursor_adapt(cursor);
-	error = sf_cursor_refill(cursor, private->claim_size, 1, &deadline_ns);
+	error = sf_cursor_refill_one(cursor);
 	if (error < 0)
 		return error;
 	*ret_id = cursor->next;
@@ -78,14 +75,8 @@ int sf_fill(struct sf_cursor *cursor, uint64_t *ret_ids, size_t count)
 	if (sf_cursor_is_fresh(cursor))
 		done = take_range(cursor, ret_ids, count);
 	while (done < count) {
-		uint32_t limit = sf_claim_limit(&private->attachment->ring);
-		uint32_t wanted = count - done < limit ? (uint32_t)(count - done) : limit;
-		int error;
+		int error = sf_cursor_refill_batch(cursor, count - done, &deadline_ns);
 
-		sf_cursor_adapt(cursor);
-		error = sf_cursor_refill(
-			cursor, wanted > private->claim_size ? wanted : private->claim_size, wanted,
-			&deadline_ns);
 		if (error < 0) {
 			sf_count_dropped(&private->attachment->ring, done);
 			return error;
