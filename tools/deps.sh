@@ -4,8 +4,8 @@
 # usage: bash tools/deps.sh build|test|bench
 set -euo pipefail
 
-build=(gcc libc6-dev meson ninja-build pkg-config liburing-dev libinih-dev zlib1g-dev libjansson-dev
-	libyajl-dev libsodium-dev uuid-dev libsqlite3-dev libcsv-dev)
+build=(gcc libc6-dev meson ninja-build pkg-config liburing-dev libinih-dev libsystemd-dev zlib1g-dev
+	libjansson-dev libyajl-dev libsodium-dev uuid-dev libsqlite3-dev libcsv-dev)
 test=("${build[@]}" g++ clang clang-format clang-tidy libclang-rt-14-dev llvm check jq binutils git procps)
 bench=("${build[@]}" hyperfine jq git)
 

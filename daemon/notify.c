@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * The service manager's protocols, through libsystemd; see notify.h. Nothing here may stop sfd from
+ * serving: a state that cannot be told is only logged.
+ */
+#include "daemon/notify.h"
+
+#include "daemon/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <systemd/sd-daemon.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STATUS_BYTES 256
+/* How often the manager hears of us within the time that it allows. */
+#define PINGS 4
+/* What a blocking disk may take of the control loop where there is no io_uring. */
+#define SLOW_DISK_USEC UINT64_C(30000000)
+
+struct sfd_watchdog {
+	struct sfd_loop *loop;
+	const struct sfd_stream *stream; /* the first: all have their turns together */
+	uint64_t turns;                  /* at the last ping */
+	int64_t every_ns;
+	struct sfd_request timer;
+};
+
+static void tell(const char *state)
+{
+	int r = sd_notify(0, state);
+
+	if (r < 0)
+		sfd_log(SFD_LOG_WARNING, "the service manager cannot be told %.20s: %s", state,
+			strerrordesc_np(-r));
+}
+
+void sfd_notify_ready(const struct sfd_config *config)
+{
+	char text[STATUS_BYTES];
+
+	(void)snprintf(text, sizeof(text), "READY=1\nSTATUS=Serving %zu stream%s in %.160s",
+		       config->stream_count, config->stream_count == 1 ? "" : "s",
+		       config->runtime_dir);
+	tell(text);
+}
+
+void sfd_notify_reloading(void)
+{
+	char text[64];
+	struct timespec now;
+
+	/* Newer managers tell this reload from an older one by the time. */
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	(void)snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%lld",
+		       (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+	tell(text);
+}
+
+void sfd_notify_stopping(void)
+{
+	tell("STOPPING=1\nSTATUS=Giving back the unused runway and storing the marks");
+}
+
+void sfd_notify_status(const char *format, ...)
+{
+	char text[STATUS_BYTES] = "STATUS=";
+	size_t length = strlen(text);
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(text + length, sizeof(text) - length, format, arguments);
+	va_end(arguments);
+	tell(text);
+}
+
+/* ---- the watchdog ---- */
+
+static void on_timer(struct sfd_request *request, int result)
+{
+	struct sfd_watchdog *watchdog = request->owner;
+	uint64_t turns = sfd_stats_get(&watchdog->stream->stats, SF_COUNTER_wakeups);
+
+	if (result < 0)
+		return;
+	if (turns != watchdog->turns)
+		(void)sd_notify(0, "WATCHDOG=1");
+	watchdog->turns = turns;
+	(void)sfd_loop_timeout(watchdog->loop, watchdog->every_ns, request);
+}
+
+int sfd_watchdog_start(struct sfd_loop *loop, const struct sfd_stream *stream,
+		       struct sfd_watchdog **ret_watchdog)
+{
+	struct sfd_watchdog *watchdog;
+	uint64_t usec = 0;
+	int error = sd_watchdog_enabled(0, &usec);
+
+	*ret_watchdog = NULL;
+	if (error <= 0)
+		return error;
+	watchdog = calloc(1, sizeof(*watchdog));
+	if (!watchdog)
+		return -ENOMEM;
+	/* There a mark is written by the loop's own thread, and a disk that stalls is no hang. */
+	if (sfd_loop_backend_of(loop) == SFD_LOOP_POLL && usec < SLOW_DISK_USEC) {
+		char text[64];
+
+		(void)snprintf(text, sizeof(text), "WATCHDOG_USEC=%llu",
+			       (unsigned long long)SLOW_DISK_USEC);
+		tell(text);
+	}
+	watchdog->loop = loop;
+	watchdog->stream = stream;
+	watchdog->every_ns = (int64_t)(usec * 1000 / PINGS);
+	watchdog->timer = (struct sfd_request){.done = on_timer, .owner = watchdog};
+	error = sfd_loop_timeout(loop, watchdog->every_ns, &watchdog->timer);
+	if (error < 0)
+		free(watchdog);
+	else
+		*ret_watchdog = watchdog;
+	return error;
+}
+
+struct sfd_watchdog *sfd_watchdog_free(struct sfd_watchdog *watchdog)
+{
+	free(watchdog);
+	return NULL;
+}
+
+/* ---- the manager keeps descriptors ---- */
+
+bool sfd_notify_has_store(void)
+{
+	const char *most = secure_getenv("FDSTORE");
+
+	return secure_getenv("NOTIFY_SOCKET") != NULL && most != NULL &&
+	       strtoul(most, NULL, 10) > 0;
+}
+
+/** @param r what sd_notify() and its like return: 0 = there is no manager */
+static int result_of(int r)
+{
+	if (r < 0)
+		return r;
+	return r == 0 ? -ENOTCONN : 0;
+}
+
+int sfd_notify_store(const char *name, int fd)
+{
+	char text[STATUS_BYTES + 64];
+
+	/* FDPOLL=0: it is ours to say when a descriptor is of no use any more. */
+	if ((size_t)snprintf(text, sizeof(text), "FDSTORE=1\nFDPOLL=0\nFDNAME=%s", name) >=
+	    sizeof(text))
+		return -ENAMETOOLONG;
+	return result_of(sd_pid_notify_with_fds(0, 0, text, &fd, 1));
+}
+
+int sfd_notify_store_remove(const char *name)
+{
+	char text[STATUS_BYTES + 64];
+
+	if ((size_t)snprintf(text, sizeof(text), "FDSTOREREMOVE=1\nFDNAME=%s", name) >=
+	    sizeof(text))
+		return -ENAMETOOLONG;
+	return result_of(sd_notify(0, text));
+}
+
+int sfd_notify_flush(unsigned timeout_ms)
+{
+	return result_of(sd_notify_barrier(0, (uint64_t)timeout_ms * 1000));
+}
+
+/* ---- the manager passes descriptors ---- */
+
+int sfd_notify_listen_fds(struct sfd_passed **ret, size_t *ret_count)
+{
+	struct sfd_passed *passed;
+	char **names = NULL;
+	int count = sd_listen_fds_with_names(1, &names);
+
+	*ret = NULL;
+	*ret_count = 0;
+	if (count <= 0)
+		return count;
+	passed = calloc((size_t)count, sizeof(*passed));
+	for (int i = 0; i < count; i++) {
+		if (!passed) {
+			(void)close(SD_LISTEN_FDS_START + i);
+			free(names[i]);
+			continue;
+		}
+		passed[i] = (struct sfd_passed){.name = names[i], .fd = SD_LISTEN_FDS_START + i};
+	}
+	free(names);
+	if (!passed)
+		return -ENOMEM;
+	*ret = passed;
+	*ret_count = (size_t)count;
+	return 0;
+}
+
+void sfd_passed_free(struct sfd_passed *passed, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		free(passed[i].name);
+		if (passed[i].fd >= 0)
+			(void)close(passed[i].fd);
+	}
+	free(passed);
+}
+
+int sfd_passed_take_listener(struct sfd_passed *passed, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		int fd = passed[i].fd;
+
+		if (fd >= 0 && sd_is_socket_unix(fd, SOCK_SEQPACKET, 1, NULL, 0) > 0) {
+			passed[i].fd = -1;
+			return fd;
+		}
+	}
+	return -1;
+}
