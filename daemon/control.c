@@ -24,6 +24,9 @@ struct sfd_control {
 	struct sfd_control_state state; /* what replies are made from */
 	char path[108];
 	int fd;
+	/* What is removed at the end; a file that has taken the path's place since is another's. */
+	dev_t device;
+	ino_t inode; /* 0: nothing */
 	struct sfd_request accept;
 	bool starved; /* said so, and not again until a connection comes in */
 };
@@ -163,45 +166,86 @@ static int listen_at(const char *path, int *ret_fd, struct sf_why *why)
 	return 0;
 }
 
-int sfd_control_open(struct sfd_loop *loop, const char *runtime_dir, struct sfd_stream *stream,
-		     size_t stream_count, struct sfd_control **ret_control, struct sf_why *why)
+/** @return 0, or a negative errno with a sentence */
+static int make_path(struct sfd_control *control, const char *runtime_dir, struct sf_why *why)
+{
+	int length = snprintf(control->path, sizeof(control->path), "%s/" SF_CONTROL_SOCKET_NAME,
+			      runtime_dir);
+
+	if (length >= 0 && (size_t)length < sizeof(control->path))
+		return 0;
+	(void)snprintf(why->text, sizeof(why->text),
+		       "%.100s/" SF_CONTROL_SOCKET_NAME
+		       ": a socket's path has at most %zu characters: shorten runtime_dir",
+		       runtime_dir, sizeof(control->path) - 1);
+	return -ENAMETOOLONG;
+}
+
+/** A socket that was passed in: where it listens. An abstract name reads as the empty path. */
+static void read_path(struct sfd_control *control)
+{
+	struct sockaddr_un address = {0};
+	socklen_t length = sizeof(address);
+
+	if (getsockname(control->fd, (struct sockaddr *)&address, &length) == 0)
+		(void)snprintf(control->path, sizeof(control->path), "%.*s",
+			       (int)sizeof(address.sun_path), address.sun_path);
+}
+
+static void remember(struct sfd_control *control)
+{
+	struct stat status;
+
+	if (lstat(control->path, &status) < 0)
+		return;
+	control->device = status.st_dev;
+	control->inode = status.st_ino;
+}
+
+static void forget_path(const struct sfd_control *control)
+{
+	struct stat status;
+
+	if (control->inode != 0 && lstat(control->path, &status) == 0 &&
+	    status.st_dev == control->device && status.st_ino == control->inode)
+		(void)unlink(control->path);
+}
+
+int sfd_control_open(struct sfd_loop *loop, const struct sfd_control_setup *setup,
+		     struct sfd_control **ret_control, struct sf_why *why)
 {
 	struct sfd_control *control = calloc(1, sizeof(*control));
-	int length;
-	int error;
+	int error = 0;
 
-	if (!control)
+	if (!control) {
+		if (setup->listen_fd >= 0)
+			(void)close(setup->listen_fd);
 		return -ENOMEM;
+	}
 	control->loop = loop;
-	control->fd = -1;
-	control->state = (struct sfd_control_state){.stream = stream,
-						    .stream_count = stream_count,
+	control->fd = setup->listen_fd;
+	control->state = (struct sfd_control_state){.stream = setup->stream,
+						    .stream_count = setup->stream_count,
 						    .loop_is_poll = sfd_loop_backend_of(loop) ==
 								    SFD_LOOP_POLL};
 	control->accept = (struct sfd_request){.done = on_accept, .owner = control};
-	length = snprintf(control->path, sizeof(control->path), "%s/" SF_CONTROL_SOCKET_NAME,
-			  runtime_dir);
-	if (length < 0 || (size_t)length >= sizeof(control->path)) {
-		(void)snprintf(why->text, sizeof(why->text),
-			       "%.100s/" SF_CONTROL_SOCKET_NAME
-			       ": a socket's path has at most %zu characters: shorten runtime_dir",
-			       runtime_dir, sizeof(control->path) - 1);
-		error = -ENAMETOOLONG;
-		goto out;
-	}
-	error = listen_at(control->path, &control->fd, why);
+	if (control->fd >= 0)
+		read_path(control);
+	else
+		error = make_path(control, setup->runtime_dir, why);
+	if (error == 0 && control->fd < 0)
+		error = listen_at(control->path, &control->fd, why);
+	if (error == 0 && !setup->is_managers)
+		remember(control);
 	if (error == 0)
 		error = sfd_loop_accept(loop, control->fd, &control->accept);
-	if (error < 0) {
-		if (!why->text[0])
-			(void)snprintf(why->text, sizeof(why->text), "%s: %s", control->path,
-				       strerrordesc_np(-error));
-		goto out;
+	if (error == 0) {
+		*ret_control = control;
+		return 0;
 	}
-	*ret_control = control;
-	return 0;
-
-out:
+	if (!why->text[0])
+		(void)snprintf(why->text, sizeof(why->text), "%s: %s", control->path,
+			       strerrordesc_np(-error));
 	if (control->fd >= 0)
 		(void)close(control->fd);
 	free(control);
@@ -212,7 +256,7 @@ struct sfd_control *sfd_control_close(struct sfd_control *control)
 {
 	if (!control)
 		return NULL;
-	(void)unlink(control->path);
+	forget_path(control);
 	(void)close(control->fd);
 	for (struct sfd_connection *connection = control->state.connections; connection;) {
 		struct sfd_connection *next = connection->next;

@@ -26,8 +26,8 @@
 
 struct sfd_watchdog {
 	struct sfd_loop *loop;
-	const struct sfd_stream *stream; /* the first: all have their turns together */
-	uint64_t turns;                  /* at the last ping */
+	const struct sfd_stats *stats;
+	uint64_t turns; /* at the last look */
 	int64_t every_ns;
 	struct sfd_request timer;
 };
@@ -85,7 +85,7 @@ void sfd_notify_status(const char *format, ...)
 static void on_timer(struct sfd_request *request, int result)
 {
 	struct sfd_watchdog *watchdog = request->owner;
-	uint64_t turns = sfd_stats_get(&watchdog->stream->stats, SF_COUNTER_wakeups);
+	uint64_t turns = sfd_stats_get(watchdog->stats, SF_COUNTER_wakeups);
 
 	if (result < 0)
 		return;
@@ -95,7 +95,7 @@ static void on_timer(struct sfd_request *request, int result)
 	(void)sfd_loop_timeout(watchdog->loop, watchdog->every_ns, request);
 }
 
-int sfd_watchdog_start(struct sfd_loop *loop, const struct sfd_stream *stream,
+int sfd_watchdog_start(struct sfd_loop *loop, const struct sfd_stats *stats,
 		       struct sfd_watchdog **ret_watchdog)
 {
 	struct sfd_watchdog *watchdog;
@@ -117,7 +117,7 @@ int sfd_watchdog_start(struct sfd_loop *loop, const struct sfd_stream *stream,
 		tell(text);
 	}
 	watchdog->loop = loop;
-	watchdog->stream = stream;
+	watchdog->stats = stats;
 	watchdog->every_ns = (int64_t)(usec * 1000 / PINGS);
 	watchdog->timer = (struct sfd_request){.done = on_timer, .owner = watchdog};
 	error = sfd_loop_timeout(loop, watchdog->every_ns, &watchdog->timer);

@@ -8,8 +8,9 @@
 #ifndef SFD_NOTIFY_H
 #define SFD_NOTIFY_H
 
+#include "daemon/config.h"
 #include "daemon/loop.h"
-#include "daemon/stream.h"
+#include "daemon/stats.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,10 +29,11 @@ struct sfd_watchdog;
 /**
  * Starts to tell the manager that sfd is alive, if it asks ($WATCHDOG_USEC): from the loop's
  * thread, and only while the beat thread has made turns since the last time. So either of the two
- * that hangs gets sfd killed and started anew.
+ * that hangs gets sfd killed and started anew. `stats`: any stream's, all have their turns
+ * together.
  * @return 0 or a negative errno
  */
-int sfd_watchdog_start(struct sfd_loop *loop, const struct sfd_stream *stream,
+int sfd_watchdog_start(struct sfd_loop *loop, const struct sfd_stats *stats,
 		       struct sfd_watchdog **ret_watchdog);
 /** After the loop was freed. Returns NULL; NULL is fine. */
 struct sfd_watchdog *sfd_watchdog_free(struct sfd_watchdog *watchdog);

@@ -13,6 +13,7 @@
 #include "daemon/lock.h"
 #include "daemon/log.h"
 #include "daemon/marks.h"
+#include "daemon/notify.h"
 #include "daemon/report.h"
 
 #include <errno.h>
@@ -34,6 +35,7 @@ struct sfd_server {
 	size_t stream_count; /* opened so far */
 	struct sfd_loop *loop;
 	struct sfd_control *control;
+	struct sfd_watchdog *watchdog;
 	struct sfd_beat beat;
 	bool beating; /* the thread runs */
 	struct sfd_marks marks;
@@ -161,6 +163,7 @@ static void on_signal(struct sfd_request *request, int result)
 	if (read(server->signal_fd, &info, sizeof(info)) != sizeof(info) || !server->beating)
 		return;
 	sfd_log(SFD_LOG_INFO, "stopping on signal %u from pid %u", info.ssi_signo, info.ssi_pid);
+	sfd_notify_stopping();
 	sfd_beat_stop(&server->beat);
 	server->beating = false;
 	sfd_marks_finish(&server->marks, server->beat.last_tick, on_marks_final, server);
@@ -222,6 +225,24 @@ static int start_loop(struct sfd_server *server)
 	return error < 0 ? complain(error, &why, "control loop") : 0;
 }
 
+/** On the socket that the service manager has passed, or else on one of our own. */
+static int open_control(struct sfd_server *server, struct sf_why *why)
+{
+	struct sfd_control_setup setup = {.runtime_dir = server->config->runtime_dir,
+					  .stream = server->stream,
+					  .stream_count = server->stream_count};
+	struct sfd_passed *passed;
+	size_t count;
+	int error = sfd_notify_listen_fds(&passed, &count);
+
+	if (error < 0)
+		return error;
+	setup.listen_fd = sfd_passed_take_listener(passed, count);
+	setup.is_managers = setup.listen_fd >= 0;
+	sfd_passed_free(passed, count);
+	return sfd_control_open(server->loop, &setup, &server->control, why);
+}
+
 static int start(struct sfd_server *server)
 {
 	struct sf_why why = {0};
@@ -242,8 +263,9 @@ static int start(struct sfd_server *server)
 		return complain(error, &why, "beat thread");
 	server->beating = true;
 	/* Last: whoever finds the socket finds a daemon that publishes. */
-	error = sfd_control_open(server->loop, server->config->runtime_dir, server->stream,
-				 server->stream_count, &server->control, &why);
+	error = open_control(server, &why);
+	if (error == 0)
+		error = sfd_watchdog_start(server->loop, &server->stream->stats, &server->watchdog);
 	return error < 0 ? complain(error, &why, "control socket") : 0;
 }
 
@@ -259,6 +281,7 @@ static void finish(struct sfd_server *server)
 		sfd_beat_stop(&server->beat);
 	sfd_beat_deinit(&server->beat);
 	server->loop = sfd_loop_free(server->loop);
+	server->watchdog = sfd_watchdog_free(server->watchdog);
 	sfd_marks_deinit(&server->marks);
 	server->control = sfd_control_close(server->control);
 	for (size_t i = 0; i < server->stream_count; i++)
@@ -286,6 +309,7 @@ int sfd_server_run(const struct sfd_config *config)
 	if (error == 0) {
 		sfd_log(SFD_LOG_INFO, "serving %zu stream%s in %s", config->stream_count,
 			config->stream_count == 1 ? "" : "s", config->runtime_dir);
+		sfd_notify_ready(config);
 		error = sfd_loop_run(server.loop);
 		if (error < 0)
 			sfd_log(SFD_LOG_ERROR, "control loop: %s", strerrordesc_np(-error));
