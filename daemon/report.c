@@ -55,14 +55,14 @@ static void log_stream(const struct sfd_stream *stream)
 
 static void log_steps(const struct sfd_stream *stream)
 {
-	int64_t offset_us = (int64_t)sfd_stats_get(&stream->stats, SF_COUNTER_wall_offset_us);
+	int64_t offset_us = (int64_t)sfd_stats_get(stream->stats, SF_COUNTER_wall_offset_us);
 
 	sfd_log(SFD_LOG_WARNING,
 		"stream %s: the wall clock stepped (%llu forward, %llu back so far); embedded time "
 		"is %lld us ahead of it%s%s%s",
 		stream->config->name,
-		(unsigned long long)sfd_stats_get(&stream->stats, SF_COUNTER_clock_steps_forward),
-		(unsigned long long)sfd_stats_get(&stream->stats, SF_COUNTER_clock_steps_back),
+		(unsigned long long)sfd_stats_get(stream->stats, SF_COUNTER_clock_steps_forward),
+		(unsigned long long)sfd_stats_get(stream->stats, SF_COUNTER_clock_steps_back),
 		(long long)offset_us, offset_us > 0 ? "; " : "",
 		offset_us > 0 ? meanwhile(stream->config->clock_backward) : "",
 		offset_us > 0 ? " until the wall has caught up" : "");
