@@ -163,6 +163,12 @@ static int map_ring(const struct sf_client *client, int grants_fd, int claims_fd
 		error = memfd_check(client, "claims", claims_fd, grants->claims_bytes);
 	if (error < 0)
 		goto out_grants;
+	if (fstat(claims_fd, &status) < 0) {
+		error = -EPROTO;
+		goto out_grants;
+	}
+	attachment->claims_device = status.st_dev;
+	attachment->claims_inode = status.st_ino;
 	attachment->claims_bytes = grants->claims_bytes;
 	claims = map_shared(claims_fd, attachment->claims_bytes, PROT_READ | PROT_WRITE);
 	if (!claims) {
@@ -177,49 +183,105 @@ out_grants:
 	return error;
 }
 
+/**
+ * Memory for an attachment. What is spent and older than every ring that is still held is used
+ * again, since nobody comes by there any more, and is never freed while the client lives: who reads
+ * `newest` and then sleeps finds an attachment there, though perhaps a later one.
+ */
+static struct sf_attachment *attachment_new(struct sf_client *client)
+{
+	/* relaxed: only the holder of reattach->busy, or sf_open(), changes it */
+	struct sf_attachment *held = atomic_load_explicit(&client->newest, memory_order_relaxed);
+	struct sf_attachment *spent;
+
+	for (struct sf_attachment *at = held; at; at = at->older)
+		/* N6, pairs with N5 */
+		if (!atomic_load_explicit(&at->spent, memory_order_acquire))
+			held = at;
+	spent = held ? held->older : NULL;
+	if (!spent)
+		return calloc(1, sizeof(*spent));
+	held->older = spent->older;
+	return spent;
+}
+
+/** It did not become one: the client keeps the memory. */
+static void attachment_abandon(struct sf_client *client, struct sf_attachment *attachment)
+{
+	/* relaxed, as above */
+	struct sf_attachment *newest = atomic_load_explicit(&client->newest, memory_order_relaxed);
+
+	if (!newest) {
+		free(attachment);
+		return;
+	}
+	/* relaxed: this thread is the only one that looks */
+	atomic_store_explicit(&attachment->spent, 1, memory_order_relaxed);
+	while (newest->older)
+		newest = newest->older;
+	attachment->older = NULL;
+	newest->older = attachment;
+}
+
+/** @return why the ring that was mapped is not the next of this client's: 0, or -EALREADY, -EPROTO
+ */
+static int successor_check(const struct sf_client *client, const struct sf_attachment *replaced,
+			   const struct sf_attachment *attachment)
+{
+	const struct sf_shm_grants *grants = attachment->ring.grants;
+
+	if (replaced && replaced->ring.grants->generation == grants->generation)
+		return -EALREADY;
+	if (!replaced || memcmp(&client->layout, &grants->layout, sizeof(client->layout)) == 0)
+		return 0;
+	sf_log(client, SF_LOG_ERROR,
+	       "stream %s: the new sfd has another layout; open the client anew", client->stream);
+	return -EPROTO;
+}
+
+/** What the client's first ring says of the stream. */
+static void learn_stream(struct sf_client *client, const struct sf_shm_grants *grants)
+{
+	client->layout = grants->layout;
+	client->node_count = grants->node_count;
+	memcpy(client->node, grants->node, sizeof(client->node));
+	if (grants->layout.format == SF_FORMAT_HOUND)
+		client->machine = grants->node_packed[0];
+}
+
 /** Maps a ring and makes it the client's newest. The descriptors stay the caller's. */
 int sf_client_adopt(struct sf_client *client, int grants_fd, int claims_fd, int64_t offset_ns)
 {
-	struct sf_attachment *attachment = calloc(1, sizeof(*attachment));
-	struct sf_attachment *replaced;
+	/* relaxed: only the holder of reattach->busy, or sf_open(), changes it */
+	struct sf_attachment *replaced =
+		atomic_load_explicit(&client->newest, memory_order_relaxed);
+	struct sf_attachment *attachment = attachment_new(client);
 	int error;
 
 	if (!attachment)
 		return -ENOMEM;
 	error = map_ring(client, grants_fd, claims_fd, attachment);
+	if (error == 0) {
+		error = successor_check(client, replaced, attachment);
+		if (error < 0)
+			sf_attachment_unmap(attachment);
+	}
 	if (error < 0) {
-		free(attachment);
+		attachment_abandon(client, attachment);
 		return error;
 	}
-	/* relaxed: only the holder of reattach->busy, or sf_open(), changes it */
-	replaced = atomic_load_explicit(&client->newest, memory_order_relaxed);
-	if (replaced && replaced->ring.grants->generation == attachment->ring.grants->generation) {
-		sf_attachment_unmap(attachment);
-		free(attachment);
-		return -EALREADY;
-	}
-	if (replaced && memcmp(&client->layout, &attachment->ring.grants->layout,
-			       sizeof(client->layout)) != 0) {
-		sf_log(client, SF_LOG_ERROR,
-		       "stream %s: the new sfd has another layout; open the client anew",
-		       client->stream);
-		sf_attachment_unmap(attachment);
-		free(attachment);
-		return -EPROTO;
-	}
-	attachment->refs = 1;
-	attachment->retained = 1;
 	attachment->mono_offset_ns = offset_ns;
 	attachment->older = replaced;
-	if (!replaced) {
-		const struct sf_shm_grants *grants = attachment->ring.grants;
-
-		client->layout = grants->layout;
-		client->node_count = grants->node_count;
-		memcpy(client->node, grants->node, sizeof(client->node));
-		if (grants->layout.format == SF_FORMAT_HOUND)
-			client->machine = grants->node_packed[0];
-	}
+	/* relaxed: N1 and N3 publish them; who still looks at the memory's life before finds no
+	 * holder until then */
+	atomic_store_explicit(&attachment->newer, NULL, memory_order_relaxed);
+	atomic_store_explicit(&attachment->spent, 0, memory_order_relaxed);
+	atomic_store_explicit(&attachment->retained, 1, memory_order_relaxed);
+	/* Release, pairs with the acquire of sf_attachment_try_hold(), for who read `newest` in
+	 * that life. */
+	atomic_store_explicit(&attachment->refs, 1, memory_order_release);
+	if (!replaced)
+		learn_stream(client, attachment->ring.grants);
 	/* N1, pairs with N2 in sf_attachment_get() */
 	atomic_store_explicit(&client->newest, attachment, memory_order_release);
 	/* N3, pairs with N4. The replaced ring stays mapped: cursors go from ring to ring, each of

@@ -246,6 +246,8 @@ void sf_attachment_put(struct sf_attachment *attachment)
 	if (atomic_fetch_sub_explicit(&attachment->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	sf_attachment_unmap(attachment);
+	/* N5, pairs with N6 */
+	atomic_store_explicit(&attachment->spent, 1, memory_order_release);
 }
 
 /** The ring's runway is over: the client holds it no longer. */

@@ -28,8 +28,10 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
-/** A mapped ring. Lives as long as its client; its mapping only while somebody holds it. */
+/** A mapped ring, as one sfd grants it. Its memory is an attachment of its client's as long as that
+ *  lives, perhaps another one; its mapping lives only while somebody holds it. */
 struct sf_attachment {
 	struct sf_shm_ring ring;
 	/* holders: the client until the ring's runway is over, and every cursor on it. 0 =
@@ -38,10 +40,17 @@ struct sf_attachment {
 	_Atomic uint32_t refs;
 	/* 1 while the client is a holder | exchanged, so that it lets go once */
 	_Atomic uint32_t retained;
+	/* 1 after the last holder has unmapped it: the memory may become another attachment |
+	 * release N5 in sf_attachment_put(), acquire N6 in attachment_new() */
+	_Atomic uint32_t spent;
 	/* the ring that took over | release N3 in sf_client_adopt(), acquire N4 in move_over() */
 	_Atomic(struct sf_attachment *) newer;
 	uint64_t grants_bytes;
 	uint64_t claims_bytes;
+	/* the claims memfd: the same one in two attachments is the same ring, handed over from one
+	 * sfd to the next */
+	dev_t claims_device;
+	ino_t claims_inode;
 	int64_t mono_offset_ns; /* the daemon's monotonic clock less ours (time namespaces) */
 	struct sf_attachment *older;
 };

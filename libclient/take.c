@@ -87,14 +87,25 @@ static uint64_t ahead_limit(const struct sf_shm_ring *ring, const struct moment 
 static enum ring_status ring_take(const struct sf_shm_ring *ring, const struct moment *moment,
 				  uint32_t n, struct sf_shm_range *ret, uint64_t *ret_tick)
 {
-	uint64_t horizon = sf_shm_horizon(ring);
+	/* Before the horizon: who raised the floor had seen one that covers it. */
 	uint64_t floor = sf_shm_floor(ring);
+	uint64_t horizon = sf_shm_horizon(ring);
 	uint64_t limit = ahead_limit(ring, moment);
 	uint64_t now = moment->now_tick;
 	uint64_t tick;
 
-	if (floor > horizon) /* hostile, or a runway that was given back */
+	if (floor > horizon) {
+		*ret_tick = floor;
+		/*
+		 * Clients of the sfd that this ring was handed over to are past this one's horizon.
+		 * Relaxed: whoever let them was after this beat's owner, and the floor shows it.
+		 */
+		if (!sf_shm_beat_has_owner(
+			    atomic_load_explicit(&ring->grants->beat, memory_order_relaxed)))
+			return RING_HORIZON;
+		/* hostile */
 		floor = horizon < ring->grants->first_tick ? ring->grants->first_tick : horizon;
+	}
 	for (tick = now > floor ? now : floor;; tick++) {
 		*ret_tick = tick;
 		if (tick > limit)
@@ -146,7 +157,7 @@ static struct sf_attachment *next_ring(struct sf_attachment *attachment)
 	return attachment;
 }
 
-/** The runway of the cursor's ring is over: moves it to the ring after, if there is one. */
+/** Moves the cursor to the ring after its own, if there is one. */
 static bool move_over(struct sf_cursor_private *cursor)
 {
 	struct sf_attachment *old = cursor->attachment;
@@ -160,6 +171,25 @@ static bool move_over(struct sf_cursor_private *cursor)
 	sf_attachment_release(old);
 	sf_attachment_put(old);
 	return true;
+}
+
+/**
+ * The cursor's ring goes on under another sfd: the claim words and the floor are the same, so there
+ * is no runway to wait out. Until then both sfds' grants may be claimed from, each up to its
+ * horizon, since no tick is granted twice with different counters.
+ */
+static void follow_ring(struct sf_cursor_private *cursor)
+{
+	for (;;) {
+		const struct sf_attachment *own = cursor->attachment;
+		/* N4, pairs with N3 */
+		const struct sf_attachment *newer =
+			atomic_load_explicit(&own->newer, memory_order_acquire);
+
+		if (!newer || newer->claims_inode != own->claims_inode ||
+		    newer->claims_device != own->claims_device || !move_over(cursor))
+			return;
+	}
 }
 
 /** What the caller hears when its time is up. */
@@ -295,8 +325,11 @@ int sf_take(struct sf_cursor_private *cursor, uint32_t n, uint32_t n_idle, int64
 	int stale = 0;
 
 	for (;;) {
-		enum ring_status status = try_take(cursor, n, n_idle, &moment, ret_take, &tick);
+		enum ring_status status;
 		int error;
+
+		follow_ring(cursor);
+		status = try_take(cursor, n, n_idle, &moment, ret_take, &tick);
 
 		cursor->remaining_ns = remaining_ns(&moment, status);
 		if (status == RING_OK)
