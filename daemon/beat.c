@@ -21,6 +21,12 @@
 /* Shortest slice that the fair scheduler grants: an early deadline at every wake-up. */
 #define SLICE_NS 100000
 
+/** Values of sfd_beat.stop other than 0. */
+enum end {
+	END_STOPPED = 1,
+	END_PAUSED = 2,
+};
+
 /** struct sched_attr of sched_setattr(2), whose header clashes with the C library's. */
 struct fair_slice {
 	uint32_t size;
@@ -86,7 +92,7 @@ static int64_t turn_all(struct sfd_beat *beat)
 	for (size_t i = 0; i < beat->stream_count; i++) {
 		int64_t wish = sfd_stream_turn(&beat->stream[i], now, &news);
 
-		sfd_stats_add(&beat->stream[i].stats, SF_COUNTER_wakeups, 1);
+		sfd_stats_add(beat->stream[i].stats, SF_COUNTER_wakeups, 1);
 		if (wish < next)
 			next = wish;
 	}
@@ -124,6 +130,9 @@ static void *beat_main(void *argument)
 		started = true;
 		sleep_until(beat, seen, next);
 	}
+	/* relaxed, as above */
+	if (atomic_load_explicit(&beat->stop, memory_order_relaxed) == END_PAUSED)
+		return NULL;
 	for (size_t i = 0; i < beat->stream_count; i++)
 		beat->last_tick[i] = sfd_stream_stop(&beat->stream[i], sfd_clock_now());
 	return NULL;
@@ -158,12 +167,22 @@ void sfd_beat_kick(struct sfd_beat *beat)
 	(void)syscall(SYS_futex, &beat->kick, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-void sfd_beat_stop(struct sfd_beat *beat)
+static void end(struct sfd_beat *beat, enum end how)
 {
 	/* relaxed: the kick releases it */
-	atomic_store_explicit(&beat->stop, 1, memory_order_relaxed);
+	atomic_store_explicit(&beat->stop, how, memory_order_relaxed);
 	sfd_beat_kick(beat);
 	(void)pthread_join(beat->thread, NULL);
+}
+
+void sfd_beat_stop(struct sfd_beat *beat)
+{
+	end(beat, END_STOPPED);
+}
+
+void sfd_beat_pause(struct sfd_beat *beat)
+{
+	end(beat, END_PAUSED);
 }
 
 void sfd_beat_deinit(struct sfd_beat *beat)

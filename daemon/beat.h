@@ -23,7 +23,7 @@ struct sfd_beat {
 	sem_t started; /* posted after the first turn */
 	/* futex word: anything that should end the sleep | W: other threads, add then wake */
 	_Atomic uint32_t kick;
-	/* relaxed: read after kick was seen to change */
+	/* how the thread is to end; 0: not yet | relaxed: read after kick was seen to change */
 	_Atomic uint32_t stop;
 	/* results of sfd_beat_stop(), one a stream: the last tick used */
 	uint64_t *last_tick;
@@ -37,6 +37,8 @@ int sfd_beat_start(struct sfd_beat *beat, struct sfd_stream *stream, size_t stre
 void sfd_beat_kick(struct sfd_beat *beat);
 /** Clean stop: gives back the unused runway of every stream, and joins. */
 void sfd_beat_stop(struct sfd_beat *beat);
+/** Hand-over: joins, and leaves everything as a dead thread would. It can be started again. */
+void sfd_beat_pause(struct sfd_beat *beat);
 /** Frees what start made, after sfd_beat_stop(). */
 void sfd_beat_deinit(struct sfd_beat *beat);
 

@@ -29,6 +29,11 @@ struct sfd_control {
 	ino_t inode; /* 0: nothing */
 	struct sfd_request accept;
 	bool starved; /* said so, and not again until a connection comes in */
+	bool is_managers;
+	int (*upgrade)(void *owner, const char *path);
+	void *owner;
+	/* set while every request ends: called when they all have */
+	void (*quiet)(void *owner);
 };
 
 static struct sfd_connection *connection_of(struct sfd_request *request)
@@ -47,10 +52,25 @@ static void connection_free(struct sfd_connection *connection)
 	free(connection);
 }
 
+/** Whether the channel has become quiet, while it is to. */
+static void check_quiet(struct sfd_control *control)
+{
+	void (*quiet)(void *owner) = control->quiet;
+
+	if (!quiet || !sfd_request_is_idle(&control->accept))
+		return;
+	for (struct sfd_connection *c = control->state.connections; c; c = c->next)
+		if (!sfd_request_is_idle(&c->request))
+			return;
+	quiet(control->owner);
+}
+
 static void on_request(struct sfd_request *request, int result);
 
 static void receive_next(struct sfd_connection *connection)
 {
+	if (connection->control->quiet) /* the next sfd reads it */
+		return;
 	connection->request.done = on_request;
 	if (sfd_loop_recv(connection->control->loop, connection->fd, &connection->message,
 			  sizeof(connection->message), &connection->request) < 0)
@@ -60,29 +80,58 @@ static void receive_next(struct sfd_connection *connection)
 static void on_sent(struct sfd_request *request, int result)
 {
 	struct sfd_connection *connection = connection_of(request);
+	struct sfd_control *control = connection->control;
 
 	if (result < 0 || connection->close_after_reply)
 		connection_free(connection);
 	else
 		receive_next(connection);
+	check_quiet(control);
 }
 
-static void on_request(struct sfd_request *request, int result)
+static void send_reply(struct sfd_connection *connection)
 {
-	struct sfd_connection *connection = connection_of(request);
-
-	if (result <= 0) {
-		connection_free(connection);
-		return;
-	}
-	sfd_reply_make(&connection->control->state, connection, (size_t)result);
 	connection->request.done = on_sent;
 	if (sfd_loop_send(connection->control->loop, connection->fd, &connection->header,
 			  &connection->request) < 0)
 		connection_free(connection);
 }
 
-static int connection_new(struct sfd_control *control, int fd)
+/** Asks for the upgrade; the reply comes when it is known how that went. */
+static void begin_upgrade(struct sfd_connection *connection)
+{
+	struct sfd_control *control = connection->control;
+	int error = control->upgrade(control->owner, connection->message.upgrade.path);
+
+	connection->awaits = error == 0;
+	if (error == 0)
+		return;
+	sfd_reply_refuse(connection, error, "sfd cannot be upgraded now: %s; try again",
+			 error == -EBUSY ? "it is stopping, or another upgrade is under way"
+					 : strerrordesc_np(-error));
+	send_reply(connection);
+}
+
+static void on_request(struct sfd_request *request, int result)
+{
+	struct sfd_connection *connection = connection_of(request);
+	struct sfd_control *control = connection->control;
+
+	if (result == -ECANCELED && control->quiet) {
+		check_quiet(control);
+		return;
+	}
+	if (result <= 0)
+		connection_free(connection);
+	else if (sfd_reply_make(&control->state, connection, (size_t)result))
+		send_reply(connection);
+	else
+		begin_upgrade(connection);
+	check_quiet(control);
+}
+
+/** @return 0 or a negative errno; the descriptor is then the caller's still */
+static int connection_new(struct sfd_control *control, int fd, struct sfd_connection **ret)
 {
 	struct sfd_connection *connection;
 	int error;
@@ -104,13 +153,14 @@ static int connection_new(struct sfd_control *control, int fd)
 	connection->control = control;
 	connection->request.owner = connection;
 	sfd_connection_add(&control->state, connection);
-	receive_next(connection);
+	*ret = connection;
 	return 0;
 }
 
 static void on_accept(struct sfd_request *request, int result)
 {
 	struct sfd_control *control = request->owner;
+	struct sfd_connection *connection;
 
 	if (result < 0) {
 		if (result != -ECANCELED && !control->starved)
@@ -118,12 +168,15 @@ static void on_accept(struct sfd_request *request, int result)
 				sfd_request_is_idle(request) ? "are no longer accepted"
 							     : "have to wait",
 				strerrordesc_np(-result));
-		control->starved = true;
+		control->starved = result != -ECANCELED;
+		check_quiet(control);
 		return;
 	}
 	control->starved = false;
-	if (connection_new(control, result) < 0)
+	if (connection_new(control, result, &connection) < 0)
 		(void)close(result);
+	else
+		receive_next(connection);
 }
 
 /** Removes a socket that a dead daemon left; refuses to touch anything else. */
@@ -224,6 +277,9 @@ int sfd_control_open(struct sfd_loop *loop, const struct sfd_control_setup *setu
 	}
 	control->loop = loop;
 	control->fd = setup->listen_fd;
+	control->is_managers = setup->is_managers;
+	control->upgrade = setup->upgrade;
+	control->owner = setup->owner;
 	control->state = (struct sfd_control_state){.stream = setup->stream,
 						    .stream_count = setup->stream_count,
 						    .loop_is_poll = sfd_loop_backend_of(loop) ==
@@ -235,7 +291,7 @@ int sfd_control_open(struct sfd_loop *loop, const struct sfd_control_setup *setu
 		error = make_path(control, setup->runtime_dir, why);
 	if (error == 0 && control->fd < 0)
 		error = listen_at(control->path, &control->fd, why);
-	if (error == 0 && !setup->is_managers)
+	if (error == 0 && !setup->is_managers && !setup->keeps_path)
 		remember(control);
 	if (error == 0)
 		error = sfd_loop_accept(loop, control->fd, &control->accept);
@@ -250,6 +306,88 @@ int sfd_control_open(struct sfd_loop *loop, const struct sfd_control_setup *setu
 		(void)close(control->fd);
 	free(control);
 	return error;
+}
+
+void sfd_control_adopt(struct sfd_control *control, struct sfd_handover *handover)
+{
+	for (size_t i = 0; i < handover->client_count; i++) {
+		struct sfd_handover_client *client = &handover->client[i];
+		struct sfd_connection *connection;
+
+		if (connection_new(control, client->fd, &connection) < 0)
+			continue; /* the hand-over closes it: the client attaches anew */
+		client->fd = -1;
+		connection->since_unix_ns = client->since_unix_ns;
+		memcpy(connection->command, client->command, sizeof(connection->command));
+		if (client->attached)
+			sfd_connection_attach(
+				connection, sfd_reply_find_stream(&control->state, client->stream));
+		connection->awaits = client->awaits;
+		if (!client->awaits)
+			receive_next(connection);
+	}
+}
+
+void sfd_control_hand_over(const struct sfd_control *control, struct sfd_handover_draft *draft)
+{
+	sfd_handover_add(draft,
+			 control->is_managers ? SFD_HANDOVER_MANAGERS_SOCKET : SFD_HANDOVER_SOCKET,
+			 control->fd);
+	for (const struct sfd_connection *c = control->state.connections; c; c = c->next) {
+		struct sfd_handover_client client = {.fd = c->fd,
+						     .awaits = c->awaits,
+						     .attached = c->attached != NULL,
+						     .since_unix_ns = c->since_unix_ns};
+
+		if (c->attached)
+			memcpy(client.stream, c->attached->config->name, sizeof(client.stream));
+		memcpy(client.command, c->command, sizeof(client.command));
+		sfd_handover_add_client(draft, &client);
+	}
+}
+
+void sfd_control_answer(struct sfd_control *control, int error, const char *text)
+{
+	struct sfd_connection *next;
+
+	for (struct sfd_connection *c = control->state.connections; c; c = next) {
+		next = c->next;
+		if (!c->awaits)
+			continue;
+		c->awaits = false;
+		c->message.head.type = SF_CONTROL_UPGRADE;
+		if (error < 0)
+			sfd_reply_refuse(c, error, "%s", text);
+		else
+			sfd_reply_upgraded(c, text);
+		send_reply(c);
+	}
+}
+
+void sfd_control_quiesce(struct sfd_control *control, void (*quiet)(void *owner))
+{
+	control->quiet = quiet;
+	sfd_loop_cancel(control->loop, &control->accept);
+	for (struct sfd_connection *c = control->state.connections; c; c = c->next)
+		sfd_loop_cancel(control->loop, &c->request);
+}
+
+int sfd_control_resume(struct sfd_control *control)
+{
+	struct sfd_connection *next;
+
+	control->quiet = NULL;
+	for (struct sfd_connection *c = control->state.connections; c; c = next) {
+		next = c->next;
+		if (!c->awaits)
+			receive_next(c);
+	}
+	return sfd_loop_accept(control->loop, control->fd, &control->accept);
+}
+
+int sfd_control_fd(const struct sfd_control *control)
+{
+	return control->is_managers ? -1 : control->fd;
 }
 
 struct sfd_control *sfd_control_close(struct sfd_control *control)

@@ -26,6 +26,10 @@ void sfd_engine_init(struct sfd_engine *engine, const struct sf_shm_ring *ring,
 	engine->stats = stats;
 	engine->random = 1;
 	engine->bases.draw = getrandom;
+	engine->horizon = sf_shm_horizon(ring);
+	engine->demand.counted_below = engine->horizon + 1;
+	if (engine->horizon != 0) /* adopted */
+		return;
 	engine->horizon = first - 1;
 	engine->demand.counted_below = first;
 	/* Relaxed: the descriptors have not been handed out, nobody reads yet. */
@@ -76,10 +80,9 @@ static void draw_base(struct sfd_engine *engine, struct sf_shm_range *grant)
 	bases->left -= 2;
 }
 
-static void publish_tick(struct sfd_engine *engine, uint64_t tick)
+static struct sf_shm_range make_grant(struct sfd_engine *engine, uint64_t tick)
 {
 	struct sf_shm_range grant = {.tick = tick, .capacity = engine->ring.grants->capacity};
-	struct sf_shm_retired retired;
 
 	if (engine->spread) {
 		grant.start = random_below(engine, engine->spread);
@@ -90,14 +93,33 @@ static void publish_tick(struct sfd_engine *engine, uint64_t tick)
 	/* Tag 0 is what a claim word reads after a hole was punched: such a tick grants nothing. */
 	if ((uint32_t)tick == 0)
 		grant.capacity = 0;
+	return grant;
+}
+
+/**
+ * An sfd before this one granted the tick and took it back before anyone had a counter of it. The
+ * grant stays as it was: a client that still looks at that sfd's grants may claim from it, too.
+ */
+static void publish_again(struct sfd_engine *engine, const struct sf_shm_range *grant)
+{
+	/* What the word says is what was added to take the tick back: nobody's IDs. */
+	(void)sf_shm_publish(&engine->ring, grant);
+}
+
+static void publish_tick(struct sfd_engine *engine, uint64_t tick)
+{
+	struct sf_shm_range grant;
+	struct sf_shm_retired retired;
+
+	if (sf_shm_grant_read(&engine->ring, tick, &grant)) {
+		publish_again(engine, &grant);
+		return;
+	}
+	grant = make_grant(engine, tick);
 	retired = sf_shm_publish(&engine->ring, &grant);
 	if (retired.spoilt)
 		sfd_stats_add(engine->stats, SF_COUNTER_slots_spoilt, 1);
-	/* relaxed: a statistic with one writer */
-	atomic_store_explicit(&engine->retired,
-			      atomic_load_explicit(&engine->retired, memory_order_relaxed) +
-				      retired.claimed,
-			      memory_order_relaxed);
+	sfd_stats_add(engine->stats, SF_COUNTER_ids_recycled, retired.claimed);
 	sfd_stats_add(engine->stats, SF_COUNTER_ticks_published, 1);
 }
 
@@ -165,6 +187,7 @@ void sfd_engine_publish(struct sfd_engine *engine, uint64_t now, uint64_t mark)
 	 * Before anything is published: a daemon that dies in the loop below leaves a record that
 	 * covers it. Release, so that it is not seen later than the ring's words.
 	 */
+	engine->runtime->generation = grants->generation;
 	atomic_store_explicit(&engine->runtime->horizon, target, memory_order_release);
 	for (; tick <= target; tick++)
 		publish_tick(engine, tick);
@@ -303,6 +326,7 @@ uint64_t sfd_engine_stop(struct sfd_engine *engine, uint64_t now, uint32_t keep)
 
 static uint64_t claimed_in_ring(const struct sfd_engine *engine)
 {
+	uint64_t horizon = sf_shm_horizon(&engine->ring);
 	uint64_t claimed = 0;
 
 	for (uint64_t slot = 0; slot <= engine->ring.mask; slot++) {
@@ -310,7 +334,8 @@ static uint64_t claimed_in_ring(const struct sfd_engine *engine)
 		uint64_t tick =
 			atomic_load_explicit(&engine->ring.grant[slot].tick, memory_order_relaxed);
 
-		if (tick != 0)
+		/* above the horizon: taken back, its word says nothing */
+		if (tick != 0 && tick <= horizon)
 			claimed += sf_shm_claimed(&engine->ring, tick);
 	}
 	return claimed;
@@ -323,9 +348,9 @@ uint64_t sfd_engine_claimed(const struct sfd_engine *engine)
 
 	/* A slot that is reused while the ring is read would count twice or not at all. */
 	for (int tries = 0; tries < 8; tries++) {
-		retired = atomic_load_explicit(&engine->retired, memory_order_relaxed);
+		retired = sfd_stats_get(engine->stats, SF_COUNTER_ids_recycled);
 		claimed = claimed_in_ring(engine);
-		if (atomic_load_explicit(&engine->retired, memory_order_relaxed) == retired)
+		if (sfd_stats_get(engine->stats, SF_COUNTER_ids_recycled) == retired)
 			break;
 	}
 	return retired + claimed;

@@ -60,12 +60,11 @@ struct sfd_engine {
 	enum sf_shm_behind behind;
 	uint64_t borrow_tick;
 	struct sfd_bases bases;
-	/* exact claims of ticks whose slot was reused | W: beat thread | R: any, relaxed */
-	_Atomic uint64_t retired;
 	struct sfd_demand demand;
 };
 
-/** `ring` is zeroed memory with its constant header filled in; nothing is published yet. */
+/** `ring` is zeroed memory with its constant header filled in, nothing is published yet; or one
+ * that was adopted, which goes on above its horizon. */
 void sfd_engine_init(struct sfd_engine *engine, const struct sf_shm_ring *ring,
 		     struct sfd_runtime *runtime, struct sfd_stats *stats);
 

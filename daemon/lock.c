@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #define PARENT_MODE 0755
+#define LOCK_NAME "sfd.lock"
 /* The holder may end between our attempt and our question who it is. */
 #define LOCK_TRIES 8
 
@@ -128,7 +129,7 @@ int sfd_lock_dir(const char *what, const char *dir, mode_t mode, int *ret_fd, st
 	r = ensure_dir(what, dir, mode, why);
 	if (r < 0)
 		return r;
-	if ((size_t)snprintf(path, sizeof(path), "%s/sfd.lock", dir) >= sizeof(path))
+	if ((size_t)snprintf(path, sizeof(path), "%s/" LOCK_NAME, dir) >= sizeof(path))
 		return sfd_fsys_refuse(why, -ENAMETOOLONG, dir, "hold the lock file", 0);
 	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -176,25 +177,18 @@ static int lock_each(int fd, const uint64_t *id, uint32_t count, struct holder *
 	return r;
 }
 
-int sfd_lock_nodes(const uint64_t *id, uint32_t count, int *ret_fd, struct sf_why *why)
+/** @param path of the file, for the sentence */
+static int lock_ids(int fd, const char *path, const uint64_t *id, uint32_t count,
+		    struct sf_why *why)
 {
-	const char *path = NULL;
 	struct holder holder = {0};
 	char shown[32];
 	char pid[64];
-	int fd;
 	int r;
 
-	sf_shm_clear(why);
-	fd = open_nodes(&path, why);
-	if (fd < 0)
-		return fd;
 	r = lock_each(fd, id, count, &holder);
-	if (r == 0) {
-		*ret_fd = fd;
+	if (r == 0)
 		return 0;
-	}
-	(void)close(fd);
 	if (r != -EBUSY)
 		return sfd_fsys_refuse(why, r, path, "lock machine ids", 0);
 	return SF_SHM_REFUSE(why, r,
@@ -203,4 +197,39 @@ int sfd_lock_nodes(const uint64_t *id, uint32_t count, int *ret_fd, struct sf_wh
 			     show_id((uint64_t)holder.at, shown, sizeof(shown)),
 			     holder.is_reader ? "an open store of aliases" : "another sfd, ",
 			     holder.is_reader ? "" : show_pid(holder.pid, pid, sizeof(pid)), path);
+}
+
+int sfd_lock_more_nodes(int fd, const uint64_t *id, uint32_t count, struct sf_why *why)
+{
+	sf_shm_clear(why);
+	return lock_ids(fd, "the host's file of machine ids", id, count, why);
+}
+
+int sfd_lock_nodes(const uint64_t *id, uint32_t count, int *ret_fd, struct sf_why *why)
+{
+	const char *path = NULL;
+	int fd;
+	int r;
+
+	sf_shm_clear(why);
+	fd = open_nodes(&path, why);
+	if (fd < 0)
+		return fd;
+	r = lock_ids(fd, path, id, count, why);
+	if (r < 0)
+		(void)close(fd);
+	else
+		*ret_fd = fd;
+	return r;
+}
+
+bool sfd_lock_is_of(const char *dir, int fd)
+{
+	char path[PATH_MAX];
+	struct stat there;
+	struct stat here;
+
+	return (size_t)snprintf(path, sizeof(path), "%s/" LOCK_NAME, dir) < sizeof(path) &&
+	       lstat(path, &there) == 0 && fstat(fd, &here) == 0 && there.st_dev == here.st_dev &&
+	       there.st_ino == here.st_ino;
 }

@@ -9,6 +9,7 @@
 
 #include "shm/sflayout.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -29,5 +30,13 @@ int sfd_lock_dir(const char *what, const char *dir, mode_t mode, int *ret_fd, st
  *         negative errno
  */
 int sfd_lock_nodes(const uint64_t *id, uint32_t count, int *ret_fd, struct sf_why *why);
+
+/** Locks further machine ids with the descriptor of sfd_lock_nodes(); those that this process has
+ *  already stay locked. Results as there. */
+int sfd_lock_more_nodes(int fd, const uint64_t *id, uint32_t count, struct sf_why *why);
+
+/** The descriptor, which another program of this process got from sfd_lock_dir(), is the lock of
+ *  this directory. */
+bool sfd_lock_is_of(const char *dir, int fd);
 
 #endif

@@ -185,7 +185,7 @@ int main(int argc, char **argv)
 			config.stream_count, config.stream_count == 1 ? "" : "s");
 		error = 0;
 	} else {
-		error = sfd_server_run(&config);
+		error = sfd_server_run(&config, &flags, argv);
 	}
 	sfd_config_deinit(&config);
 	return error < 0 ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -76,6 +76,11 @@ struct sfd_runtime {
 	char boot_id[40];
 	struct sfd_identity identity;
 	uint32_t pad1;
+	/* the ring that this record speaks of */
+	uint64_t generation;
+	/* a ring after it may be claimed from when this has passed, too: until then there are
+	 * clients of rings before it, or of what was handed over to it */
+	int64_t open_mono_ns;
 	/* start of the daemon that owns the record, as the mark file counts them: a record of
 	 * another session is older than the mark */
 	uint64_t session;
@@ -89,6 +94,8 @@ struct sfd_runtime {
 struct sfd_runtime_found {
 	uint64_t horizon;          /* 0: nothing of this boot */
 	uint64_t session;          /* valid when horizon != 0 */
+	uint64_t generation;       /* valid when horizon != 0 */
+	int64_t open_mono_ns;      /* valid when horizon != 0 */
 	struct sf_shm_clock clock; /* valid when horizon != 0 */
 };
 

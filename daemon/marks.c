@@ -30,7 +30,7 @@ static void fail(struct sfd_mark_job *job, int error)
 {
 	struct sfd_marks *marks = job->marks;
 
-	sfd_stats_add(&job->stream->stats, SF_COUNTER_mark_errors, 1);
+	sfd_stats_add(job->stream->stats, SF_COUNTER_mark_errors, 1);
 	if (!job->failing)
 		sfd_log(SFD_LOG_ERROR,
 			"stream %s: the mark cannot be raised: %s; publishing stops when it is "
@@ -49,11 +49,20 @@ static void succeed(struct sfd_mark_job *job)
 			job->stream->config->name);
 	job->failing = false;
 	sfd_mark_written(job->stream->mark);
-	sfd_stats_add(&job->stream->stats, SF_COUNTER_mark_writes, 1);
+	sfd_stream_session_begin(job->stream);
+	sfd_stats_add(job->stream->stats, SF_COUNTER_mark_writes, 1);
 	/* M1, pairs with M2 in stream.c */
 	atomic_store_explicit(&job->stream->mark_tick, job->tick, memory_order_release);
 	if (!job->marks->final)
 		sfd_beat_kick(job->marks->beat);
+}
+
+static void check_drained(struct sfd_marks *marks)
+{
+	for (size_t i = 0; i < marks->job_count; i++)
+		if (!sfd_request_is_idle(&marks->job[i].request))
+			return;
+	marks->drained(marks->owner);
 }
 
 static void on_written(struct sfd_request *request, int result)
@@ -65,6 +74,10 @@ static void on_written(struct sfd_request *request, int result)
 		fail(job, result);
 	else
 		succeed(job);
+	if (marks->drained) {
+		check_drained(marks);
+		return;
+	}
 	if (!marks->final) {
 		if (result == 0)
 			sfd_marks_raise(marks);
@@ -108,7 +121,7 @@ void sfd_marks_deinit(struct sfd_marks *marks)
 
 void sfd_marks_raise(struct sfd_marks *marks)
 {
-	if (marks->final)
+	if (marks->final || marks->drained)
 		return;
 	for (size_t i = 0; i < marks->job_count; i++) {
 		struct sfd_mark_job *job = &marks->job[i];
@@ -126,6 +139,7 @@ void sfd_marks_raise(struct sfd_marks *marks)
 void sfd_marks_finish(struct sfd_marks *marks, const uint64_t *last_tick,
 		      void (*final)(void *owner), void *owner)
 {
+	marks->drained = NULL;
 	marks->final = final;
 	marks->owner = owner;
 	marks->unfinished = marks->job_count;
@@ -134,4 +148,17 @@ void sfd_marks_finish(struct sfd_marks *marks, const uint64_t *last_tick,
 		if (sfd_request_is_idle(&marks->job[i].request))
 			start(&marks->job[i], last_tick[i]);
 	}
+}
+
+void sfd_marks_drain(struct sfd_marks *marks, void (*drained)(void *owner), void *owner)
+{
+	marks->drained = drained;
+	marks->owner = owner;
+	check_drained(marks);
+}
+
+void sfd_marks_resume(struct sfd_marks *marks)
+{
+	marks->drained = NULL;
+	sfd_marks_raise(marks);
 }

@@ -31,6 +31,7 @@ struct sfd_marks {
 	size_t job_count;
 	struct sfd_request retry;
 	void (*final)(void *owner); /* after the last mark of a clean stop, stored or not */
+	void (*drained)(void *owner);
 	void *owner;
 	size_t unfinished; /* streams whose last mark is still to come */
 };
@@ -43,5 +44,10 @@ void sfd_marks_raise(struct sfd_marks *marks);
 /** Stores each stream's exact last tick, after what is in flight, and then calls `final`. */
 void sfd_marks_finish(struct sfd_marks *marks, const uint64_t *last_tick,
 		      void (*final)(void *owner), void *owner);
+
+/** Lets what is in flight end, starts nothing new, and then calls `drained`: perhaps at once. */
+void sfd_marks_drain(struct sfd_marks *marks, void (*drained)(void *owner), void *owner);
+/** Goes on after that. */
+void sfd_marks_resume(struct sfd_marks *marks);
 
 #endif

@@ -38,7 +38,7 @@ int sfd_watchdog_start(struct sfd_loop *loop, const struct sfd_stats *stats,
 /** After the loop was freed. Returns NULL; NULL is fine. */
 struct sfd_watchdog *sfd_watchdog_free(struct sfd_watchdog *watchdog);
 
-/** The manager keeps descriptors for this service: $FDSTORE says how many. */
+/** The manager may keep descriptors for this service. */
 bool sfd_notify_has_store(void);
 /**
  * Gives the manager a duplicate of `fd` to keep until the service has stopped for good, and to

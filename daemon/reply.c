@@ -29,8 +29,8 @@ static void detach(struct sfd_connection *connection)
 {
 	if (!connection->attached)
 		return;
-	sfd_stats_set(&connection->attached->stats, SF_COUNTER_clients,
-		      sfd_stats_get(&connection->attached->stats, SF_COUNTER_clients) - 1);
+	sfd_stats_set(connection->attached->stats, SF_COUNTER_clients,
+		      sfd_stats_get(connection->attached->stats, SF_COUNTER_clients) - 1);
 	connection->attached = NULL;
 }
 
@@ -41,6 +41,13 @@ void sfd_connection_forget(struct sfd_control_state *state, struct sfd_connectio
 	if (connection->next)
 		connection->next->link = connection->link;
 	state->connection_count--;
+}
+
+void sfd_connection_attach(struct sfd_connection *connection, struct sfd_stream *stream)
+{
+	connection->attached = stream;
+	if (stream)
+		sfd_stats_add(stream->stats, SF_COUNTER_clients, 1);
 }
 
 /** Starts a reply of a type; the caller fills the rest. */
@@ -56,8 +63,7 @@ static void begin(struct sfd_connection *connection, uint16_t type, size_t lengt
 	connection->header = (struct msghdr){.msg_iov = &connection->part, .msg_iovlen = 1};
 }
 
-__attribute__((format(printf, 3, 4))) static void refuse(struct sfd_connection *connection,
-							 int status, const char *format, ...)
+void sfd_reply_refuse(struct sfd_connection *connection, int status, const char *format, ...)
 {
 	va_list arguments;
 
@@ -68,7 +74,7 @@ __attribute__((format(printf, 3, 4))) static void refuse(struct sfd_connection *
 	va_end(arguments);
 }
 
-static struct sfd_stream *find_stream(struct sfd_control_state *state, const char *name)
+struct sfd_stream *sfd_reply_find_stream(struct sfd_control_state *state, const char *name)
 {
 	for (size_t i = 0; i < state->stream_count; i++)
 		if (strcmp(state->stream[i].config->name, name) == 0)
@@ -110,26 +116,29 @@ static void read_command(struct sfd_connection *connection)
 
 static bool may_attach(struct sfd_connection *connection, struct sfd_stream *stream)
 {
-	const struct sf_control_request *message = &connection->message;
+	const struct sf_control_request *message = &connection->message.request;
 
 	if (message->abi_major != SF_SHM_ABI_MAJOR) {
-		refuse(connection, -EPROTO,
-		       "this sfd has ring ABI version %d, the client knows %u: upgrade the older "
-		       "one",
-		       SF_SHM_ABI_MAJOR, message->abi_major);
+		sfd_reply_refuse(
+			connection, -EPROTO,
+			"this sfd has ring ABI version %d, the client knows %u: upgrade the older "
+			"one",
+			SF_SHM_ABI_MAJOR, message->abi_major);
 		return false;
 	}
 	if (message->abi_minor < 1 && stream->config->clock_backward != SFD_CLOCK_SLEW) {
-		refuse(connection, -EPROTO,
-		       "stream %s has a clock_backward that libsfclient 0.1 does not know: upgrade "
-		       "the client",
-		       stream->config->name);
+		sfd_reply_refuse(connection, -EPROTO,
+				 "stream %s has a clock_backward that libsfclient 0.1 does not "
+				 "know: upgrade "
+				 "the client",
+				 stream->config->name);
 		return false;
 	}
 	if (!sfd_access_allows(&stream->config->access, &connection->peer)) {
-		refuse(connection, -EACCES,
-		       "stream %s: user %u may not attach: add it to the stream's allow list",
-		       stream->config->name, connection->peer.uid);
+		sfd_reply_refuse(
+			connection, -EACCES,
+			"stream %s: user %u may not attach: add it to the stream's allow list",
+			stream->config->name, connection->peer.uid);
 		return false;
 	}
 	return true;
@@ -149,7 +158,7 @@ static void reply_attach(struct sfd_connection *connection, struct sfd_stream *s
 	struct sf_shm_grants *grants = stream->ring.shm.grants;
 
 	if (!may_attach(connection, stream)) {
-		sfd_stats_add(&stream->stats, SF_COUNTER_attaches_refused, 1);
+		sfd_stats_add(stream->stats, SF_COUNTER_attaches_refused, 1);
 		return;
 	}
 	begin(connection, SF_CONTROL_ATTACH, sizeof(*attached), 0);
@@ -159,17 +168,16 @@ static void reply_attach(struct sfd_connection *connection, struct sfd_stream *s
 	attached->mono_ns = clock_ns(CLOCK_MONOTONIC);
 	add_descriptors(connection, &stream->ring);
 	detach(connection);
-	connection->attached = stream;
 	connection->since_unix_ns = clock_ns(CLOCK_REALTIME);
 	read_command(connection);
-	sfd_stats_add(&stream->stats, SF_COUNTER_clients, 1);
-	sfd_stats_add(&stream->stats, SF_COUNTER_attaches, 1);
+	sfd_connection_attach(connection, stream);
+	sfd_stats_add(stream->stats, SF_COUNTER_attaches, 1);
 }
 
 /** Values that nobody else keeps: read now from the ring and the clocks. */
 static void gauge(struct sfd_control_state *state, struct sfd_stream *stream)
 {
-	struct sfd_stats *stats = &stream->stats;
+	struct sfd_stats *stats = stream->stats;
 	const struct sf_shm_ring *ring = &stream->ring.shm;
 	const struct sf_layout *layout = &stream->config->layout;
 	uint64_t per_second = (uint64_t)ring->grants->capacity * 1000 / layout->tick_ms;
@@ -226,7 +234,7 @@ static void reply_stats(struct sfd_control_state *state, struct sfd_connection *
 	reply->now_unix_ns = clock_ns(CLOCK_REALTIME);
 	reply->layout = grants->layout;
 	for (int i = 0; i < SF_COUNTER_COUNT; i++)
-		reply->counter[i] = sfd_stats_get(&stream->stats, (enum sf_counter)i);
+		reply->counter[i] = sfd_stats_get(stream->stats, (enum sf_counter)i);
 	memcpy(reply->node, grants->node, sizeof(reply->node));
 }
 
@@ -234,7 +242,7 @@ static void reply_clients(struct sfd_control_state *state, struct sfd_connection
 			  const struct sfd_stream *stream)
 {
 	struct sf_control_clients *reply = &connection->reply.clients;
-	uint32_t offset = connection->message.offset;
+	uint32_t offset = connection->message.request.offset;
 
 	begin(connection, SF_CONTROL_CLIENTS, sizeof(*reply), 0);
 	for (struct sfd_connection *c = state->connections; c; c = c->next) {
@@ -252,24 +260,33 @@ static void reply_clients(struct sfd_control_state *state, struct sfd_connection
 	}
 }
 
+/** Every text of a request ends. */
+static bool is_terminated(const struct sfd_connection *connection)
+{
+	if (connection->message.head.type == SF_CONTROL_UPGRADE)
+		return memchr(connection->message.upgrade.path, '\0', SF_CONTROL_PATH_MAX) != NULL;
+	return memchr(connection->message.request.stream, '\0', SF_SHM_STREAM_NAME_MAX) != NULL;
+}
+
 /** Anything that does not follow the protocol ends the connection, after saying why. */
 static bool check(struct sfd_control_state *state, struct sfd_connection *connection, size_t length)
 {
-	struct sf_control_request *message = &connection->message;
+	const struct sf_control_head *head = &connection->message.head;
+	uint32_t wanted = sf_control_request_length(head->type);
 
-	if (length < sizeof(message->head) || message->head.magic != SF_CONTROL_MAGIC)
-		refuse(connection, -EPROTO,
-		       "%zu bytes that are no request of sfd's control channel", length);
-	else if (message->head.version != SF_CONTROL_VERSION)
-		refuse(connection, -EPROTO,
-		       "this sfd speaks control version %d, the client %u: upgrade the older one",
-		       SF_CONTROL_VERSION, message->head.version);
-	else if (length != sizeof(*message) || message->head.length != length ||
-		 memchr(message->stream, '\0', sizeof(message->stream)) == NULL)
-		refuse(connection, -EPROTO, "a request of %zu bytes: %zu are wanted", length,
-		       sizeof(*message));
-	else if (sf_control_reply_length(message->head.type) == 0)
-		refuse(connection, -EPROTO, "request type %u is unknown", message->head.type);
+	if (length < sizeof(*head) || head->magic != SF_CONTROL_MAGIC)
+		sfd_reply_refuse(connection, -EPROTO,
+				 "%zu bytes that are no request of sfd's control channel", length);
+	else if (head->version != SF_CONTROL_VERSION)
+		sfd_reply_refuse(
+			connection, -EPROTO,
+			"this sfd speaks control version %d, the client %u: upgrade the older one",
+			SF_CONTROL_VERSION, head->version);
+	else if (sf_control_reply_length(head->type) == 0)
+		sfd_reply_refuse(connection, -EPROTO, "request type %u is unknown", head->type);
+	else if (length != wanted || head->length != length || !is_terminated(connection))
+		sfd_reply_refuse(connection, -EPROTO, "a request of %zu bytes: %u are wanted",
+				 length, wanted);
 	else
 		return true;
 	state->requests_bad++;
@@ -277,35 +294,67 @@ static bool check(struct sfd_control_state *state, struct sfd_connection *connec
 	return false;
 }
 
-void sfd_reply_make(struct sfd_control_state *state, struct sfd_connection *connection,
-		    size_t length)
+/** Who may replace sfd: root, and its own user. */
+static bool may_upgrade(struct sfd_connection *connection)
 {
-	struct sf_control_request *message = &connection->message;
+	const char *path = connection->message.upgrade.path;
+
+	if (connection->peer.uid != 0 && connection->peer.uid != geteuid()) {
+		sfd_reply_refuse(connection, -EPERM,
+				 "user %u may not upgrade sfd: ask as root, or as user %u",
+				 connection->peer.uid, geteuid());
+		return false;
+	}
+	if (path[0] != '\0' && path[0] != '/') {
+		sfd_reply_refuse(connection, -EINVAL, "%.100s: give sfd an absolute path", path);
+		return false;
+	}
+	return true;
+}
+
+void sfd_reply_upgraded(struct sfd_connection *connection, const char *before)
+{
+	struct sf_control_upgraded *reply = &connection->reply.upgraded;
+
+	begin(connection, SF_CONTROL_UPGRADE, sizeof(*reply), 0);
+	reply->pid = (uint32_t)getpid();
+	(void)snprintf(reply->version, sizeof(reply->version), "%s", SF_VERSION);
+	(void)snprintf(reply->before, sizeof(reply->before), "%s", before);
+}
+
+/** A request about a stream. */
+static void reply_of_stream(struct sfd_control_state *state, struct sfd_connection *connection)
+{
+	struct sf_control_request *message = &connection->message.request;
 	struct sfd_stream *stream;
 
-	if (!check(state, connection, length))
-		return;
 	if (message->stream[0] || message->head.type == SF_CONTROL_ATTACH)
-		stream = find_stream(state, message->stream);
+		stream = sfd_reply_find_stream(state, message->stream);
 	else
 		stream = message->index < state->stream_count ? &state->stream[message->index]
 							      : NULL;
 	if (!stream) {
-		refuse(connection, -ENOENT,
-		       "no stream %s here: check the name against the streams "
-		       "that sfctl stats lists",
-		       message->stream[0] ? message->stream : "of that number");
+		sfd_reply_refuse(connection, -ENOENT,
+				 "no stream %s here: check the name against the streams "
+				 "that sfctl stats lists",
+				 message->stream[0] ? message->stream : "of that number");
 		return;
 	}
-	switch ((enum sf_control_type)message->head.type) {
-	case SF_CONTROL_ATTACH:
+	if (message->head.type == SF_CONTROL_ATTACH)
 		reply_attach(connection, stream);
-		break;
-	case SF_CONTROL_STATS:
+	else if (message->head.type == SF_CONTROL_STATS)
 		reply_stats(state, connection, stream);
-		break;
-	case SF_CONTROL_CLIENTS:
+	else
 		reply_clients(state, connection, stream);
-		break;
-	}
+}
+
+bool sfd_reply_make(struct sfd_control_state *state, struct sfd_connection *connection,
+		    size_t length)
+{
+	if (!check(state, connection, length))
+		return true;
+	if (connection->message.head.type == SF_CONTROL_UPGRADE)
+		return !may_upgrade(connection);
+	reply_of_stream(state, connection);
+	return true;
 }

@@ -31,7 +31,12 @@ struct sfd_connection {
 	char command[16];
 	bool close_after_reply;
 	struct sfd_request request;
-	struct sf_control_request message;
+	bool awaits; /* it asked for an upgrade; the reply comes later, perhaps from the next sfd */
+	union {
+		struct sf_control_head head;
+		struct sf_control_request request;
+		struct sf_control_upgrade upgrade;
+	} message;
 	/* the reply and what sendmsg() needs */
 	union {
 		struct sf_control_head head;
@@ -39,6 +44,7 @@ struct sfd_connection {
 		struct sf_control_attached attached;
 		struct sf_control_stats stats;
 		struct sf_control_clients clients;
+		struct sf_control_upgraded upgraded;
 	} reply;
 	struct msghdr header;
 	struct iovec part;
@@ -58,8 +64,19 @@ struct sfd_control_state {
 void sfd_connection_add(struct sfd_control_state *state, struct sfd_connection *connection);
 void sfd_connection_forget(struct sfd_control_state *state, struct sfd_connection *connection);
 
-/** Reads connection->message (`length` bytes arrived) and fills reply and header. */
-void sfd_reply_make(struct sfd_control_state *state, struct sfd_connection *connection,
+/**
+ * Reads connection->message (`length` bytes arrived) and fills reply and header.
+ * @return false: an UPGRADE that the peer may ask for; there is no reply yet
+ */
+bool sfd_reply_make(struct sfd_control_state *state, struct sfd_connection *connection,
 		    size_t length);
+/** Fills in a refusal, of whatever was asked last. */
+void sfd_reply_refuse(struct sfd_connection *connection, int status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/** Fills in the reply to UPGRADE. */
+void sfd_reply_upgraded(struct sfd_connection *connection, const char *before);
+/** The connection was attached to this stream (NULL: none) when another sfd had it. */
+void sfd_connection_attach(struct sfd_connection *connection, struct sfd_stream *stream);
+struct sfd_stream *sfd_reply_find_stream(struct sfd_control_state *state, const char *name);
 
 #endif

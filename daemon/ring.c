@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 uint32_t sfd_ticks(const struct sf_layout *layout, uint32_t ms)
@@ -115,10 +116,8 @@ static int complain(struct sf_why *why, const char *stream, const char *what, ui
 	return error;
 }
 
-/** A memfd whose every page is there before anyone maps it: no SIGBUS later, whatever memory does.
- */
-static int make_memfd(const char *stream, const char *what, uint64_t bytes, int *ret_fd,
-		      struct sf_why *why)
+int sfd_ring_memfd(const char *stream, const char *what, uint64_t bytes, int *ret_fd,
+		   struct sf_why *why)
 {
 	char name[64];
 	int error;
@@ -158,6 +157,16 @@ static int map_grants(struct sfd_ring *ring, uint64_t bytes)
 	return 0;
 }
 
+/** Adds seals; those of an adopted memfd are there already, the last one included. */
+static int seal(int fd, int seals)
+{
+	int present = fcntl(fd, F_GET_SEALS);
+
+	if (present >= 0 && (present & seals) == seals)
+		return 0;
+	return fcntl(fd, F_ADD_SEALS, seals) < 0 ? -errno : 0;
+}
+
 static int map_and_seal(struct sfd_ring *ring, uint32_t slots)
 {
 	void *claims;
@@ -171,11 +180,9 @@ static int map_and_seal(struct sfd_ring *ring, uint32_t slots)
 		return -errno;
 	sf_shm_ring_map(&ring->shm, (char *)ring->arena + SFD_RING_PRIVATE_BYTES, claims, slots);
 	/* After our own writable mapping: from here on nobody can make another. */
-	if (fcntl(ring->grants_fd, F_ADD_SEALS,
-		  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) < 0 ||
-	    fcntl(ring->claims_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
-		return -errno;
-	return 0;
+	error = seal(ring->grants_fd,
+		     F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
+	return error < 0 ? error : seal(ring->claims_fd, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 }
 
 int sfd_ring_init(struct sfd_ring *ring, const struct sfd_stream_config *config,
@@ -192,11 +199,11 @@ int sfd_ring_init(struct sfd_ring *ring, const struct sfd_stream_config *config,
 			       config->name);
 		return -EINVAL;
 	}
-	error = make_memfd(config->name, "grants", sf_shm_grants_bytes(slots), &ring->grants_fd,
-			   why);
+	error = sfd_ring_memfd(config->name, "grants", sf_shm_grants_bytes(slots), &ring->grants_fd,
+			       why);
 	if (error == 0)
-		error = make_memfd(config->name, "claims", sf_shm_claims_bytes(slots),
-				   &ring->claims_fd, why);
+		error = sfd_ring_memfd(config->name, "claims", sf_shm_claims_bytes(slots),
+				       &ring->claims_fd, why);
 	if (error < 0)
 		goto out;
 	error = map_and_seal(ring, slots);
@@ -211,6 +218,102 @@ int sfd_ring_init(struct sfd_ring *ring, const struct sfd_stream_config *config,
 	return 0;
 
 out:
+	sfd_ring_deinit(ring);
+	return error;
+}
+
+/** @return why the ring behind the header cannot go on as this stream's; NULL: it can */
+static const char *judge(const struct sf_shm_grants *old, const struct sf_shm_grants *own,
+			 uint64_t generation, int *ret_error)
+{
+	*ret_error = -EINVAL;
+	if (old->magic != own->magic || old->abi_major != own->abi_major)
+		return "it is of another ABI version";
+	*ret_error = -ESTALE;
+	if (old->generation != generation)
+		return "it is not the one that the runtime record names";
+	*ret_error = -EINVAL;
+	if (memcmp(&old->layout, &own->layout, sizeof(old->layout)) != 0 ||
+	    strcmp(old->stream, own->stream) != 0)
+		return "it has another layout or name";
+	if (old->node_count != own->node_count ||
+	    memcmp(old->node, own->node, sizeof(old->node)) != 0 ||
+	    memcmp(old->node_packed, own->node_packed, sizeof(old->node_packed)) != 0)
+		return "it has other machine ids";
+	if (old->slots != own->slots || old->capacity != own->capacity)
+		return "it has another size: runway_ms was changed";
+	return NULL;
+}
+
+/** Takes over what the old grants say; the header's constant part is this sfd's already. */
+static void copy_grants(struct sf_shm_ring *ring, const struct sf_shm_grants *old)
+{
+	const struct sf_shm_grant *grant = (const struct sf_shm_grant *)(old + 1);
+
+	ring->grants->first_tick = old->first_tick;
+	ring->grants->open_mono_ns = old->open_mono_ns;
+	/* Nobody writes the old ones any more, nobody reads the new ones yet. */
+	memcpy(ring->grant, grant, (ring->mask + 1) * sizeof(*grant));
+	/* relaxed, likewise */
+	sf_shm_horizon_set(ring, atomic_load_explicit(&old->horizon, memory_order_relaxed));
+}
+
+static int memfd_size_is(int fd, uint64_t bytes)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && status.st_size >= 0 && (uint64_t)status.st_size == bytes;
+}
+
+/** Makes the new grants, and adopts the claims. */
+static int make_adopted(struct sfd_ring *ring, const struct sfd_stream_config *config,
+			int claims_fd, struct sf_why *why)
+{
+	uint32_t slots = slots_for(config);
+	int error = sfd_ring_memfd(config->name, "grants", sf_shm_grants_bytes(slots),
+				   &ring->grants_fd, why);
+
+	if (error < 0)
+		return error;
+	ring->claims_fd = fcntl(claims_fd, F_DUPFD_CLOEXEC, 0);
+	if (ring->claims_fd < 0)
+		return -errno;
+	error = map_and_seal(ring, slots);
+	/* The first tick is the old ring's, see copy_grants(). */
+	return error < 0 ? error : fill_header(ring->shm.grants, config, 0);
+}
+
+int sfd_ring_adopt(struct sfd_ring *ring, const struct sfd_stream_config *config, int grants_fd,
+		   int claims_fd, uint64_t generation, struct sf_why *why)
+{
+	uint64_t bytes = sf_shm_grants_bytes(slots_for(config));
+	const struct sf_shm_grants *old = MAP_FAILED;
+	const char *reason = "its memory has another size: runway_ms was changed";
+	int error = -EINVAL;
+
+	*ring = (struct sfd_ring){.grants_fd = -1, .claims_fd = -1};
+	if (!memfd_size_is(grants_fd, bytes) ||
+	    !memfd_size_is(claims_fd, sf_shm_claims_bytes(slots_for(config))))
+		goto out;
+	reason = NULL;
+	old = mmap(NULL, bytes, PROT_READ, MAP_SHARED, grants_fd, 0);
+	error = old == MAP_FAILED ? -errno : make_adopted(ring, config, claims_fd, why);
+	if (error < 0)
+		goto out;
+	reason = judge(old, ring->shm.grants, generation, &error);
+	if (reason)
+		goto out;
+	copy_grants(&ring->shm, old);
+	(void)munmap((void *)old, bytes);
+	return 0;
+
+out:
+	if (!why->text[0])
+		(void)snprintf(why->text, sizeof(why->text),
+			       "stream %s: the ring of the sfd before cannot be taken over: %s",
+			       config->name, reason ? reason : strerrordesc_np(-error));
+	if (old != MAP_FAILED)
+		(void)munmap((void *)old, bytes);
 	sfd_ring_deinit(ring);
 	return error;
 }

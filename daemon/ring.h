@@ -2,7 +2,7 @@
 /* SPDX-FileCopyrightText: The sfd authors */
 /*
  * The memory of one stream's ring: two sealed memfds, mapped writable here. Made before the beat
- * thread starts on it, freed after.
+ * thread starts on it, freed after. A ring outlives its sfd when the next one adopts it.
  */
 #ifndef SFD_RING_H
 #define SFD_RING_H
@@ -37,6 +37,25 @@ uint32_t sfd_ticks(const struct sf_layout *layout, uint32_t ms);
  */
 int sfd_ring_init(struct sfd_ring *ring, const struct sfd_stream_config *config,
 		  uint64_t first_tick, struct sf_why *why);
+
+/**
+ * The same ring goes on: the claims memfd of an earlier sfd, and a grants memfd made anew with what
+ * the earlier one's says, since nobody, this process included, can map that one writable. The
+ * earlier sfd has ended. Both descriptors stay the caller's.
+ * @param generation of the ring that this stream's record names: no other one is taken over
+ * @return 0, or a negative errno with the reason in `why`: -ESTALE for another ring, -EINVAL for
+ *         one that the configuration does not describe, and the errors of sfd_ring_init()
+ */
+int sfd_ring_adopt(struct sfd_ring *ring, const struct sfd_stream_config *config, int grants_fd,
+		   int claims_fd, uint64_t generation, struct sf_why *why);
+
 void sfd_ring_deinit(struct sfd_ring *ring);
+
+/**
+ * A memfd of a stream whose every page is there before anyone maps it, so that no access to it can
+ * raise SIGBUS later. @return 0 or a negative errno with a sentence in `why`
+ */
+int sfd_ring_memfd(const char *stream, const char *what, uint64_t bytes, int *ret_fd,
+		   struct sf_why *why);
 
 #endif

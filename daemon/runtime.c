@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define RUNTIME_MAGIC UINT64_C(0x31454d4954444653) /* "SFDTIME1" */
-#define RUNTIME_VERSION 1
+#define RUNTIME_VERSION 2
 #define RUNTIME_BYTES 4096u
 #define NAME_BYTES 64
 
@@ -91,6 +91,8 @@ static const char *judge(const struct sfd_runtime *runtime, const struct purpose
 	if (runtime->identity.node_count > SF_NODES_MAX)
 		return "has a malformed list of machine ids";
 	found.session = runtime->session;
+	found.generation = runtime->generation;
+	found.open_mono_ns = runtime->open_mono_ns;
 	if (sf_shm_time_read(&runtime->time, &found.clock) < 0 || found.clock.shift > 63)
 		return "has a malformed clock";
 	*ret_found = found;

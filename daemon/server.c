@@ -7,17 +7,22 @@
  */
 #include "daemon/server.h"
 
+#include "daemon/server_impl.h"
+
 #include "daemon/beat.h"
 #include "daemon/control.h"
 #include "daemon/fsys.h"
+#include "daemon/handover.h"
 #include "daemon/lock.h"
 #include "daemon/log.h"
 #include "daemon/marks.h"
 #include "daemon/notify.h"
 #include "daemon/report.h"
+#include "daemon/upgrade.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -26,28 +31,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-struct sfd_server {
-	const struct sfd_config *config;
-	int runtime_lock_fd;
-	int state_lock_fd;
-	int node_lock_fd;
-	struct sfd_stream *stream;
-	size_t stream_count; /* opened so far */
-	struct sfd_loop *loop;
-	struct sfd_control *control;
-	struct sfd_watchdog *watchdog;
-	struct sfd_beat beat;
-	bool beating; /* the thread runs */
-	struct sfd_marks marks;
-	int news_fd;   /* eventfd of the beat thread */
-	int signal_fd; /* SIGTERM, SIGINT */
-	int step_fd;   /* timerfd that is cancelled by clock steps */
-	struct sfd_request news;
-	struct sfd_request signals;
-	struct sfd_request steps;
-};
-
-static int complain(int error, const struct sf_why *why, const char *what)
+int sfd_server_complain(int error, const struct sf_why *why, const char *what)
 {
 	if (why->text[0])
 		sfd_log(SFD_LOG_ERROR, "%s", why->text);
@@ -56,24 +40,32 @@ static int complain(int error, const struct sf_why *why, const char *what)
 	return error;
 }
 
-static int lock_all(struct sfd_server *server)
+/** Locks a directory, unless the program before has left its lock. */
+static int lock_dir(const char *what, const char *dir, mode_t mode, int *fd)
+{
+	struct sf_why why = {0};
+	int error;
+
+	if (*fd >= 0 && sfd_lock_is_of(dir, *fd))
+		return 0;
+	if (*fd >= 0)
+		(void)close(*fd); /* of another directory, as the configuration was then */
+	*fd = -1;
+	error = sfd_lock_dir(what, dir, mode, fd, &why);
+	return error < 0 ? sfd_server_complain(error, &why, "directories") : 0;
+}
+
+/** Locks every machine id of the configuration. */
+static int lock_nodes(struct sfd_server *server)
 {
 	const struct sfd_config *config = server->config;
-	uint64_t *id;
-	uint32_t count = 0;
 	struct sf_why why = {0};
-	mode_t mode = geteuid() == 0 ? 0755 : 0700;
-	int error =
-		sfd_lock_dir("runtime", config->runtime_dir, mode, &server->runtime_lock_fd, &why);
+	uint32_t count = 0;
+	int error = 0;
+	uint64_t *id = calloc(config->stream_count * SF_NODES_MAX, sizeof(*id));
 
-	if (error == 0)
-		error = sfd_lock_dir("state", config->state_dir, 0700, &server->state_lock_fd,
-				     &why);
-	if (error < 0)
-		return complain(error, &why, "directories");
-	id = calloc(config->stream_count * SF_NODES_MAX, sizeof(*id));
 	if (!id)
-		return complain(-ENOMEM, &why, "machine ids");
+		return sfd_server_complain(-ENOMEM, &why, "machine ids");
 	for (size_t i = 0; i < config->stream_count; i++) {
 		const struct sfd_stream_config *stream = &config->stream[i];
 
@@ -82,10 +74,28 @@ static int lock_all(struct sfd_server *server)
 		if (stream->layout.format == SF_FORMAT_HOUND)
 			id[count++] = SFD_LOCK_HOUND | stream->machine;
 	}
-	if (count > 0) /* the IDs of the other wide formats carry none */
+	if (count > 0 && server->node_lock_fd >= 0)
+		error = sfd_lock_more_nodes(server->node_lock_fd, id, count, &why);
+	else if (count > 0) /* the IDs of the other wide formats carry none */
 		error = sfd_lock_nodes(id, count, &server->node_lock_fd, &why);
 	free(id);
-	return error < 0 ? complain(error, &why, "machine ids") : 0;
+	return error < 0 ? sfd_server_complain(error, &why, "machine ids") : 0;
+}
+
+static int lock_all(struct sfd_server *server)
+{
+	const struct sfd_config *config = server->config;
+	struct sfd_handover *handover = &server->handover;
+	int error;
+
+	server->runtime_lock_fd = sfd_handover_take(handover, SFD_HANDOVER_RUNTIME_LOCK);
+	server->state_lock_fd = sfd_handover_take(handover, SFD_HANDOVER_STATE_LOCK);
+	server->node_lock_fd = sfd_handover_take(handover, SFD_HANDOVER_NODE_LOCK);
+	error = lock_dir("runtime", config->runtime_dir, geteuid() == 0 ? 0755 : 0700,
+			 &server->runtime_lock_fd);
+	if (error == 0)
+		error = lock_dir("state", config->state_dir, 0700, &server->state_lock_fd);
+	return error < 0 ? error : lock_nodes(server);
 }
 
 static int open_streams(struct sfd_server *server)
@@ -101,13 +111,15 @@ static int open_streams(struct sfd_server *server)
 			"counts as a reboot, and starts above the durable mark");
 	server->stream = calloc(config->stream_count, sizeof(*server->stream));
 	if (!server->stream)
-		return complain(-ENOMEM, &why, "streams");
+		return sfd_server_complain(-ENOMEM, &why, "streams");
 	for (; server->stream_count < config->stream_count; server->stream_count++) {
-		int error = sfd_stream_open(&server->stream[server->stream_count], config,
-					    &config->stream[server->stream_count], boot_id, &why);
+		const struct sfd_stream_config *own = &config->stream[server->stream_count];
+		struct sfd_stream_legacy legacy = sfd_handover_legacy(&server->handover, own->name);
+		int error = sfd_stream_open(&server->stream[server->stream_count], config, own,
+					    boot_id, &legacy, &why);
 
 		if (error < 0)
-			return complain(error, &why, config->stream[server->stream_count].name);
+			return sfd_server_complain(error, &why, own->name);
 		sfd_report_start(&server->stream[server->stream_count]);
 	}
 	return 0;
@@ -153,6 +165,14 @@ static void on_marks_final(void *owner)
 	sfd_loop_stop(((struct sfd_server *)owner)->loop);
 }
 
+static void stop(struct sfd_server *server)
+{
+	sfd_notify_stopping();
+	sfd_beat_stop(&server->beat);
+	server->beating = false;
+	sfd_marks_finish(&server->marks, server->beat.last_tick, on_marks_final, server);
+}
+
 static void on_signal(struct sfd_request *request, int result)
 {
 	struct sfd_server *server = request->owner;
@@ -162,11 +182,12 @@ static void on_signal(struct sfd_request *request, int result)
 		return;
 	if (read(server->signal_fd, &info, sizeof(info)) != sizeof(info) || !server->beating)
 		return;
-	sfd_log(SFD_LOG_INFO, "stopping on signal %u from pid %u", info.ssi_signo, info.ssi_pid);
-	sfd_notify_stopping();
-	sfd_beat_stop(&server->beat);
-	server->beating = false;
-	sfd_marks_finish(&server->marks, server->beat.last_tick, on_marks_final, server);
+	sfd_log(SFD_LOG_INFO, "%s on signal %u from pid %u",
+		info.ssi_signo == SIGHUP ? "reloading" : "stopping", info.ssi_signo, info.ssi_pid);
+	if (info.ssi_signo == SIGHUP)
+		sfd_server_reload(server);
+	else
+		stop(server);
 }
 
 /** Room for every connection, as far as the hard limit goes. */
@@ -189,6 +210,7 @@ static int open_descriptors(struct sfd_server *server)
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGHUP);
 	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
 	/* A full file system or a file size limit must come back as an error. */
 	(void)sigaction(SIGXFSZ, &ignore, NULL);
@@ -208,7 +230,7 @@ static int start_loop(struct sfd_server *server)
 	int error = sfd_loop_new(server->config->loop, &server->loop, &why);
 
 	if (error < 0)
-		return complain(error, &why, "control loop");
+		return sfd_server_complain(error, &why, "control loop");
 	if (why.text[0])
 		sfd_log(SFD_LOG_WARNING, "%s", why.text);
 	server->news = (struct sfd_request){.done = on_news, .owner = server};
@@ -222,25 +244,53 @@ static int start_loop(struct sfd_server *server)
 	if (error == 0)
 		error = sfd_marks_init(&server->marks, server->loop, &server->beat, server->stream,
 				       server->stream_count);
-	return error < 0 ? complain(error, &why, "control loop") : 0;
+	return error < 0 ? sfd_server_complain(error, &why, "control loop") : 0;
 }
 
-/** On the socket that the service manager has passed, or else on one of our own. */
+/** On the socket that the sfd before or the service manager has passed, or else on one of our own.
+ */
 static int open_control(struct sfd_server *server, struct sf_why *why)
 {
+	struct sfd_handover *handover = &server->handover;
 	struct sfd_control_setup setup = {.runtime_dir = server->config->runtime_dir,
 					  .stream = server->stream,
-					  .stream_count = server->stream_count};
-	struct sfd_passed *passed;
-	size_t count;
-	int error = sfd_notify_listen_fds(&passed, &count);
+					  .stream_count = server->stream_count,
+					  .keeps_path = sfd_notify_has_store(),
+					  .upgrade = sfd_server_upgrade,
+					  .owner = server};
+	int error;
 
-	if (error < 0)
-		return error;
-	setup.listen_fd = sfd_passed_take_listener(passed, count);
-	setup.is_managers = setup.listen_fd >= 0;
-	sfd_passed_free(passed, count);
-	return sfd_control_open(server->loop, &setup, &server->control, why);
+	setup.listen_fd = sfd_handover_take(handover, SFD_HANDOVER_SOCKET);
+	if (setup.listen_fd < 0) {
+		setup.listen_fd = sfd_handover_take(handover, SFD_HANDOVER_MANAGERS_SOCKET);
+		if (setup.listen_fd < 0)
+			setup.listen_fd =
+				sfd_passed_take_listener(handover->passed, handover->passed_count);
+		setup.is_managers = setup.listen_fd >= 0;
+	}
+	error = sfd_control_open(server->loop, &setup, &server->control, why);
+	if (error == 0)
+		sfd_control_adopt(server->control, handover);
+	return error;
+}
+
+/** Everything runs: what the sfd before left is this one's, and the manager keeps it. */
+static void settle(struct sfd_server *server)
+{
+	struct sfd_handover *handover = &server->handover;
+	char before[sizeof(handover->version)];
+	bool is_return = handover->is_return;
+
+	memcpy(before, handover->version, sizeof(before));
+	sfd_handover_finish(handover);
+	sfd_handover_store(server->stream, server->stream_count, sfd_control_fd(server->control));
+	sfd_notify_ready(server->config);
+	if (is_return)
+		sfd_control_answer(server->control, -ENOEXEC,
+				   "the new sfd could not start, its log says why; the one before "
+				   "goes on");
+	else
+		sfd_control_answer(server->control, 0, before);
 }
 
 static int start(struct sfd_server *server)
@@ -249,7 +299,7 @@ static int start(struct sfd_server *server)
 	int error = open_descriptors(server);
 
 	if (error < 0)
-		return complain(error, &why, "descriptors");
+		return sfd_server_complain(error, &why, "descriptors");
 	error = lock_all(server);
 	if (error == 0)
 		error = open_streams(server);
@@ -257,16 +307,19 @@ static int start(struct sfd_server *server)
 		error = start_loop(server);
 	if (error < 0)
 		return error;
+	sfd_upgrade_init(&server->upgrade, server->loop, server->argv);
+	server->upgrade.checked = sfd_server_checked;
+	server->upgrade.owner = server;
 	error = sfd_beat_start(&server->beat, server->stream, server->stream_count,
 			       server->news_fd);
 	if (error < 0)
-		return complain(error, &why, "beat thread");
+		return sfd_server_complain(error, &why, "beat thread");
 	server->beating = true;
 	/* Last: whoever finds the socket finds a daemon that publishes. */
 	error = open_control(server, &why);
 	if (error == 0)
-		error = sfd_watchdog_start(server->loop, &server->stream->stats, &server->watchdog);
-	return error < 0 ? complain(error, &why, "control socket") : 0;
+		error = sfd_watchdog_start(server->loop, server->stream->stats, &server->watchdog);
+	return error < 0 ? sfd_server_complain(error, &why, "control socket") : 0;
 }
 
 static void close_fd(int fd)
@@ -282,6 +335,7 @@ static void finish(struct sfd_server *server)
 	sfd_beat_deinit(&server->beat);
 	server->loop = sfd_loop_free(server->loop);
 	server->watchdog = sfd_watchdog_free(server->watchdog);
+	sfd_upgrade_deinit(&server->upgrade);
 	sfd_marks_deinit(&server->marks);
 	server->control = sfd_control_close(server->control);
 	for (size_t i = 0; i < server->stream_count; i++)
@@ -295,27 +349,48 @@ static void finish(struct sfd_server *server)
 	close_fd(server->runtime_lock_fd);
 }
 
-int sfd_server_run(const struct sfd_config *config)
+/** Runs until a signal ends it, or what comes after it has gone wrong. */
+static int serve(struct sfd_server *server)
+{
+	int error = 0;
+
+	sfd_log(SFD_LOG_INFO, "serving %zu stream%s in %s", server->config->stream_count,
+		server->config->stream_count == 1 ? "" : "s", server->config->runtime_dir);
+	settle(server);
+	do {
+		error = sfd_loop_run(server->loop);
+		if (error < 0)
+			sfd_log(SFD_LOG_ERROR, "control loop: %s", strerrordesc_np(-error));
+		else if (server->is_ready)
+			error = sfd_server_hand_over(server);
+		else
+			break;
+	} while (error == 0);
+	if (error == 0)
+		sfd_log(SFD_LOG_INFO, "stopped");
+	return error;
+}
+
+int sfd_server_run(const struct sfd_config *config, const struct sfd_flags *flags,
+		   char *const *argv)
 {
 	struct sfd_server server = {.config = config,
+				    .flags = flags,
+				    .argv = argv,
 				    .runtime_lock_fd = -1,
 				    .state_lock_fd = -1,
 				    .node_lock_fd = -1,
 				    .news_fd = -1,
 				    .signal_fd = -1,
 				    .step_fd = -1};
-	int error = start(&server);
+	int error;
 
-	if (error == 0) {
-		sfd_log(SFD_LOG_INFO, "serving %zu stream%s in %s", config->stream_count,
-			config->stream_count == 1 ? "" : "s", config->runtime_dir);
-		sfd_notify_ready(config);
-		error = sfd_loop_run(server.loop);
-		if (error < 0)
-			sfd_log(SFD_LOG_ERROR, "control loop: %s", strerrordesc_np(-error));
-		else
-			sfd_log(SFD_LOG_INFO, "stopped");
-	}
+	sfd_handover_receive(&server.handover);
+	error = start(&server);
+	if (error < 0)
+		sfd_handover_return(&server.handover, argv);
+	if (error == 0)
+		error = serve(&server);
 	finish(&server);
 	return error;
 }

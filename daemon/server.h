@@ -10,9 +10,11 @@
 #include "daemon/config.h"
 
 /**
- * Runs until SIGTERM or SIGINT. Every failure has been logged when it returns.
+ * Runs until SIGTERM or SIGINT. Every failure has been logged when it returns. `flags` are those
+ * that `config` was made from, and `argv` the program's, for a reload and for the next program.
  * @return 0 after a clean stop, or a negative errno
  */
-int sfd_server_run(const struct sfd_config *config);
+int sfd_server_run(const struct sfd_config *config, const struct sfd_flags *flags,
+		   char *const *argv);
 
 #endif

@@ -6,12 +6,14 @@
 #include "daemon/stream.h"
 
 #include "daemon/hardware.h"
+#include "daemon/log.h"
 #include "shm/beat.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 /* Wake-ups of an idle stream: eight a second, and at least two a runway. */
 #define IDLE_WAKE_NS INT64_C(125000000)
@@ -22,6 +24,10 @@
 struct beginning {
 	int64_t open_mono_ns; /* a ring of this boot may be claimed from until then */
 	uint64_t above;       /* first tick must be larger */
+	uint64_t mark;        /* as it was stored last */
+	uint64_t others;      /* last tick that other streams' marks promise for our machine ids */
+	uint64_t generation;  /* of the last ring, if nothing came after it; else 0 */
+	uint64_t horizon;     /* of that ring: what may have been published of it */
 	struct sfd_clock_start clock;
 };
 
@@ -35,6 +41,12 @@ static void not_before(struct beginning *beginning, const struct sf_layout *layo
 	start_ns = sf_shm_tick_start_ns(layout, tick);
 	if (start_ns > beginning->clock.not_before_ns)
 		beginning->clock.not_before_ns = start_ns;
+}
+
+static void not_open_before(struct beginning *beginning, int64_t mono_ns)
+{
+	if (mono_ns > beginning->open_mono_ns)
+		beginning->open_mono_ns = mono_ns;
 }
 
 /** What the stores know the stream by. */
@@ -70,9 +82,8 @@ static int open_stores(struct sfd_stream *stream, const struct sfd_config *confi
 				 &stream->runtime, &here, why);
 	if (error < 0)
 		return error;
-	sfd_stats_set(&stream->stats, SF_COUNTER_restarts, found.restarts);
 	stream->session = found.restarts + 1;
-	*ret = (struct beginning){.above = found.tick};
+	*ret = (struct beginning){.above = found.tick, .mark = found.tick, .others = found.others};
 	if (here.horizon != 0) {
 		/*
 		 * A daemon of this boot kept this record: it is exact, and time goes on where that
@@ -80,17 +91,23 @@ static int open_stores(struct sfd_stream *stream, const struct sfd_config *confi
 		 * their marks do. And if another daemon ran in between, or the mark is damaged, the
 		 * two do not agree on the session: then both count.
 		 */
-		if (here.session == found.restarts)
+		if (here.session == found.restarts) {
 			ret->above = found.others;
+			ret->generation = here.generation;
+			ret->horizon = here.horizon;
+		}
 		ret->clock.not_before_ns =
 			sf_shm_clock_unix_ns(&here.clock, stream->started_mono_ns);
 		/* A page at half speed was ahead already; any other one showed the wall's time. */
 		ret->clock.went_back = here.clock.shift == 0;
 		/* By the page that its clients look at, whatever ours will show. A ring that was
 		 * behind ended with its daemon. */
+		ret->open_mono_ns = here.open_mono_ns;
 		if (here.clock.behind == SF_SHM_BEHIND_NOTHING)
-			ret->open_mono_ns = sf_shm_clock_mono_ns(
-				&here.clock, sf_shm_tick_start_ns(&own->layout, here.horizon + 1));
+			not_open_before(
+				ret, sf_shm_clock_mono_ns(
+					     &here.clock,
+					     sf_shm_tick_start_ns(&own->layout, here.horizon + 1)));
 	}
 	if (here.horizon >= ret->above) {
 		ret->above = here.horizon;
@@ -102,17 +119,18 @@ static int open_stores(struct sfd_stream *stream, const struct sfd_config *confi
 	return 0;
 }
 
-static void start_engine(struct sfd_stream *stream)
+static void start_engine(struct sfd_stream *stream, const struct beginning *beginning)
 {
 	struct sfd_engine *engine = &stream->engine;
 	uint32_t sixteenth = stream->ring.shm.grants->capacity / 16;
 	uint64_t seed = 0;
 
-	sfd_engine_init(engine, &stream->ring.shm, stream->runtime, &stream->stats);
+	sfd_engine_init(engine, &stream->ring.shm, stream->runtime, stream->stats);
 	if (stream->config->sequence_spread)
 		engine->spread = sixteenth < SPREAD_MAX ? sixteenth : SPREAD_MAX;
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == sizeof(seed) && seed != 0)
 		engine->random = seed;
+	stream->runtime->open_mono_ns = beginning->open_mono_ns;
 	sf_shm_time_write(&stream->ring.shm.grants->time, &stream->clock.page);
 	sf_shm_time_write(&stream->runtime->time, &stream->clock.page);
 	/* Exact before anything is published: a start that fails later costs the next one nothing.
@@ -140,18 +158,117 @@ static uint64_t mark_for(const struct sfd_stream *stream, uint64_t tick)
 	       sfd_ticks(&stream->config->layout, SFD_MARK_AHEAD_MS);
 }
 
+/** The ring of the sfd before goes on. @return whether it does */
+static bool adopt_ring(struct sfd_stream *stream, const struct beginning *beginning,
+		       const struct sfd_stream_legacy *legacy)
+{
+	struct sf_why why = {0};
+
+	if (!legacy || legacy->grants_fd < 0 || legacy->claims_fd < 0)
+		return false;
+	if (beginning->generation == 0)
+		(void)snprintf(why.text, sizeof(why.text),
+			       "stream %s: the ring of the sfd before cannot be taken over: the "
+			       "records name no ring, or another sfd ran since",
+			       stream->config->name);
+	else if (sfd_ring_adopt(&stream->ring, stream->config, legacy->grants_fd, legacy->claims_fd,
+				beginning->generation, &why) == 0) {
+		struct sf_shm_ring *ring = &stream->ring.shm;
+
+		/* What that sfd was publishing when it was killed may have been claimed from, by
+		 * clients that saw an earlier horizon: none of it is published again. */
+		if (sf_shm_horizon(ring) < beginning->horizon)
+			sf_shm_horizon_set(ring, beginning->horizon);
+		/* What another stream used our machine ids for lies below, or a ring is of no use.
+		 */
+		if (sf_shm_horizon(ring) >= beginning->others)
+			return true;
+		sfd_ring_deinit(&stream->ring);
+		(void)snprintf(why.text, sizeof(why.text),
+			       "stream %s: another stream's mark is above the ring of the sfd "
+			       "before",
+			       stream->config->name);
+	}
+	sfd_log(SFD_LOG_WARNING, "%s; a new ring starts above it", why.text);
+	return false;
+}
+
+/** A ring above everything that was promised. */
+static int make_ring(struct sfd_stream *stream, const struct beginning *beginning,
+		     struct sf_why *why)
+{
+	const struct sf_layout *layout = &stream->config->layout;
+	uint64_t first = sf_shm_tick_at(
+		layout, sf_shm_clock_unix_ns(&stream->clock.page, stream->started_mono_ns));
+	int error;
+
+	if (first <= beginning->above)
+		first = beginning->above + 1;
+	if (first > sf_shm_last_tick(layout)) {
+		(void)snprintf(
+			why->text, sizeof(why->text),
+			"stream %s: the layout's time field is used up: choose a layout with "
+			"a later end",
+			stream->config->name);
+		return -EOVERFLOW;
+	}
+	error = sfd_ring_init(&stream->ring, stream->config, first, why);
+	if (error == 0)
+		stream->ring.shm.grants->open_mono_ns = beginning->open_mono_ns;
+	return error;
+}
+
+/**
+ * The first mark of this session, in both places: if one rots, the other must be a promise of this
+ * session, too. An adopted ring has a mark already, and its clients need not suffer from a full
+ * disk: it goes on as far as that one reaches.
+ */
+static int store_first_mark(struct sfd_stream *stream, const struct beginning *beginning,
+			    const char *state_dir, struct sf_why *why)
+{
+	uint64_t mark = stream->adopted
+				? stream->engine.horizon +
+					  sfd_ticks(&stream->config->layout, SFD_MARK_AHEAD_MS)
+				: mark_for(stream, stream->engine.horizon + 1);
+	int error = sfd_mark_store(stream->mark, mark);
+
+	if (error == 0)
+		error = sfd_mark_store(stream->mark, mark);
+	if (error < 0) {
+		(void)snprintf(why->text, sizeof(why->text),
+			       "stream %s: the mark cannot be stored in %s: %s",
+			       stream->config->name, state_dir, strerrordesc_np(-error));
+		if (!stream->adopted)
+			return error;
+		sfd_log(SFD_LOG_ERROR, "%s; the last one still counts", why->text);
+		mark = beginning->mark;
+	} else {
+		sfd_stats_add(stream->stats, SF_COUNTER_mark_writes, 2);
+		sfd_stream_session_begin(stream);
+	}
+	/* relaxed: the beat thread does not exist yet */
+	atomic_store_explicit(&stream->mark_tick, mark, memory_order_relaxed);
+	return 0;
+}
+
+void sfd_stream_session_begin(struct sfd_stream *stream)
+{
+	/* After the mark says so too: until then the runtime record and the mark disagree, and the
+	 * mark wins. */
+	stream->runtime->session = stream->session;
+}
+
 int sfd_stream_open(struct sfd_stream *stream, const struct sfd_config *config,
 		    const struct sfd_stream_config *stream_config, const char *boot_id,
-		    struct sf_why *why)
+		    const struct sfd_stream_legacy *legacy, struct sf_why *why)
 {
 	struct sfd_now now = sfd_clock_now();
 	struct beginning beginning;
-	uint64_t first;
-	uint64_t mark;
 	int error;
 
 	*stream = (struct sfd_stream){.config = stream_config,
 				      .ring = {.grants_fd = -1, .claims_fd = -1},
+				      .stats_fd = -1,
 				      .started_unix_ns = now.wall_ns,
 				      .started_mono_ns = now.mono_ns};
 	error = open_stores(stream, config, boot_id, &beginning, why);
@@ -159,44 +276,21 @@ int sfd_stream_open(struct sfd_stream *stream, const struct sfd_config *config,
 		goto out;
 	sfd_clock_init(&stream->clock, stream_config->clock_backward, now, &beginning.clock);
 	stream->behind_told = stream->clock.lead_ns > 0; /* the caller tells */
-	first = sf_shm_tick_at(&stream_config->layout,
-			       sf_shm_clock_unix_ns(&stream->clock.page, now.mono_ns));
-	if (first <= beginning.above)
-		first = beginning.above + 1;
-	if (first > sf_shm_last_tick(&stream_config->layout)) {
-		(void)snprintf(
-			why->text, sizeof(why->text),
-			"stream %s: the layout's time field is used up: choose a layout with "
-			"a later end",
-			stream_config->name);
-		error = -EOVERFLOW;
-		goto out;
-	}
-	error = sfd_ring_init(&stream->ring, stream_config, first, why);
-	if (error < 0)
-		goto out;
-	stream->ring.shm.grants->open_mono_ns = beginning.open_mono_ns;
-	start_engine(stream);
-	error = draw_bases(stream, why);
-	if (error < 0)
-		goto out;
-	mark = mark_for(stream, first);
-	/* In both places: if one rots, the other must be a promise of this session, too. */
-	error = sfd_mark_store(stream->mark, mark);
+	stream->adopted = adopt_ring(stream, &beginning, legacy);
+	if (!stream->adopted)
+		error = make_ring(stream, &beginning, why);
 	if (error == 0)
-		error = sfd_mark_store(stream->mark, mark);
-	if (error < 0) {
-		(void)snprintf(why->text, sizeof(why->text),
-			       "stream %s: the mark cannot be stored in %s: %s",
-			       stream_config->name, config->state_dir, strerrordesc_np(-error));
+		error = sfd_stats_open(stream_config->name, stream->adopted ? legacy->stats_fd : -1,
+				       &stream->stats, &stream->stats_fd, why);
+	if (error < 0)
 		goto out;
-	}
-	/* After the mark says so too: until then this record and the mark disagree, and the mark
-	 * wins. */
-	stream->runtime->session = stream->session;
-	/* relaxed: the beat thread does not exist yet */
-	atomic_store_explicit(&stream->mark_tick, mark, memory_order_relaxed);
-	sfd_stats_set(&stream->stats, SF_COUNTER_mark_writes, 2);
+	sfd_stats_set(stream->stats, SF_COUNTER_restarts, stream->session - 1);
+	start_engine(stream, &beginning);
+	error = draw_bases(stream, why);
+	if (error == 0)
+		error = store_first_mark(stream, &beginning, config->state_dir, why);
+	if (error < 0)
+		goto out;
 	return 0;
 
 out:
@@ -208,6 +302,10 @@ void sfd_stream_close(struct sfd_stream *stream)
 {
 	stream->mark = sfd_mark_close(stream->mark);
 	stream->runtime = sfd_runtime_close(stream->runtime);
+	stream->stats = sfd_stats_close(stream->stats);
+	if (stream->stats_fd >= 0)
+		(void)close(stream->stats_fd);
+	stream->stats_fd = -1;
 	sfd_ring_deinit(&stream->ring);
 }
 
@@ -217,9 +315,9 @@ static bool turn_clock(struct sfd_stream *stream, struct sfd_now now)
 	enum sfd_clock_event event = sfd_clock_update(&stream->clock, now);
 
 	if (event == SFD_CLOCK_FORWARD)
-		sfd_stats_add(&stream->stats, SF_COUNTER_clock_steps_forward, 1);
+		sfd_stats_add(stream->stats, SF_COUNTER_clock_steps_forward, 1);
 	else if (event == SFD_CLOCK_BACK)
-		sfd_stats_add(&stream->stats, SF_COUNTER_clock_steps_back, 1);
+		sfd_stats_add(stream->stats, SF_COUNTER_clock_steps_back, 1);
 	return event != SFD_CLOCK_STEADY;
 }
 
@@ -237,9 +335,9 @@ static void count_beat(struct sfd_stream *stream, uint64_t tick, int64_t unix_ns
 		uint64_t missed = tick - stream->last_beat_tick - 1;
 
 		late_us += missed * stream->config->layout.tick_ms * 1000;
-		sfd_stats_add(&stream->stats, SF_COUNTER_beats_late, missed != 0);
-		if (late_us > sfd_stats_get(&stream->stats, SF_COUNTER_beat_late_max_us))
-			sfd_stats_set(&stream->stats, SF_COUNTER_beat_late_max_us, late_us);
+		sfd_stats_add(stream->stats, SF_COUNTER_beats_late, missed != 0);
+		if (late_us > sfd_stats_get(stream->stats, SF_COUNTER_beat_late_max_us))
+			sfd_stats_set(stream->stats, SF_COUNTER_beat_late_max_us, late_us);
 	}
 	stream->last_beat_tick = tick;
 }
@@ -286,18 +384,34 @@ static int64_t next_turn(const struct sfd_stream *stream, struct sfd_now now, ui
 	return beat < idle ? beat : idle;
 }
 
+/** A clock shows a later time than another at a moment. */
+static bool is_faster(const struct sf_shm_clock *clock, const struct sf_shm_clock *other,
+		      int64_t mono_ns)
+{
+	return sf_shm_clock_unix_ns(clock, mono_ns) > sf_shm_clock_unix_ns(other, mono_ns);
+}
+
 /**
- * Clients and the next daemon must not take a ring for one that goes on when it has ended: so the
- * record says "behind", which ends the ring with this daemon, only while the ring says so, too.
+ * Shows the page to the clients, and to the next daemon, in the order that is right if this one
+ * dies in between: the next must not take a ring for one that has ended by a page that its clients
+ * have not seen, so a page that is ahead goes to the ring first, one that is behind to the record.
+ * Nor must it take one that has ended for one that goes on: so the record says "behind", which ends
+ * the ring with this daemon, only while the ring says so, too.
  */
-static void show_clock(struct sfd_stream *stream)
+static void show_clock(struct sfd_stream *stream, int64_t mono_ns)
 {
 	const struct sf_shm_clock *page = &stream->clock.page;
+	bool ring_first = page->behind != SF_SHM_BEHIND_NOTHING;
+	struct sf_shm_clock shown;
 
-	if (page->behind == SF_SHM_BEHIND_NOTHING)
+	if (!ring_first && sf_shm_time_read(&stream->ring.shm.grants->time, &shown) == 0 &&
+	    shown.behind == SF_SHM_BEHIND_NOTHING)
+		ring_first = is_faster(page, &shown,
+				       mono_ns + stream->config->runway_ms * INT64_C(1000000));
+	if (!ring_first)
 		sf_shm_time_write(&stream->runtime->time, page);
 	sf_shm_time_write(&stream->ring.shm.grants->time, page);
-	if (page->behind != SF_SHM_BEHIND_NOTHING)
+	if (ring_first)
 		sf_shm_time_write(&stream->runtime->time, page);
 }
 
@@ -329,14 +443,14 @@ int64_t sfd_stream_turn(struct sfd_stream *stream, struct sfd_now now, unsigned 
 		*news |= SFD_TURN_CLOCK;
 	if (borrow(stream, now))
 		changed = true;
-	sfd_stats_set(&stream->stats, SF_COUNTER_wall_offset_us,
+	sfd_stats_set(stream->stats, SF_COUNTER_wall_offset_us,
 		      (uint64_t)(stream->clock.lead_ns / 1000));
 	unix_ns = sf_shm_clock_unix_ns(&stream->clock.page, now.mono_ns);
 	tick = sf_shm_tick_at(&stream->config->layout, unix_ns);
 	/* Publish before the page shows the time, so that a step makes nobody wait. */
 	sfd_engine_publish(engine, tick, mark);
 	if (changed)
-		show_clock(stream);
+		show_clock(stream, now.mono_ns);
 	sfd_engine_measure(engine, tick, now.mono_ns);
 	sfd_engine_beat(engine, tick);
 	count_beat(stream, tick, unix_ns);
@@ -349,7 +463,7 @@ int64_t sfd_stream_turn(struct sfd_stream *stream, struct sfd_now now, unsigned 
 
 bool sfd_stream_has_caught_up(struct sfd_stream *stream)
 {
-	bool is_behind = sfd_stats_get(&stream->stats, SF_COUNTER_wall_offset_us) != 0;
+	bool is_behind = sfd_stats_get(stream->stats, SF_COUNTER_wall_offset_us) != 0;
 	bool was_behind = stream->behind_told;
 
 	stream->behind_told = is_behind;
@@ -358,8 +472,8 @@ bool sfd_stream_has_caught_up(struct sfd_stream *stream)
 
 bool sfd_stream_has_stepped(struct sfd_stream *stream)
 {
-	uint64_t steps = sfd_stats_get(&stream->stats, SF_COUNTER_clock_steps_forward) +
-			 sfd_stats_get(&stream->stats, SF_COUNTER_clock_steps_back);
+	uint64_t steps = sfd_stats_get(stream->stats, SF_COUNTER_clock_steps_forward) +
+			 sfd_stats_get(stream->stats, SF_COUNTER_clock_steps_back);
 	bool stepped = steps != stream->steps_told;
 
 	stream->steps_told = steps;

@@ -30,7 +30,9 @@ struct sfd_stream {
 	struct sfd_clock clock;
 	struct sfd_runtime *runtime;
 	struct sfd_mark *mark;
-	struct sfd_stats stats;
+	struct sfd_stats *stats;
+	int stats_fd;
+	bool adopted;     /* its ring is that of the sfd before */
 	uint64_t session; /* starts on this state, this one included */
 	int64_t started_unix_ns;
 	int64_t started_mono_ns;
@@ -50,14 +52,25 @@ enum sfd_turn_news {
 	SFD_TURN_CLOCK = 2, /* a clock step was counted, or the wall has caught up */
 };
 
+/** What an sfd that has ended left for a stream; -1: nothing. */
+struct sfd_stream_legacy {
+	int grants_fd;
+	int claims_fd;
+	int stats_fd;
+};
+
 /**
  * Opens the stream's stores, makes the ring above everything they promise, and stores the first
- * mark. @return 0 or a negative errno with a sentence in `why`
+ * mark. With a legacy (NULL: there is none) whose ring is the last that the stores know of, that
+ * ring goes on instead; its descriptors stay the caller's. @return 0 or a negative errno with a
+ * sentence in `why`
  */
 int sfd_stream_open(struct sfd_stream *stream, const struct sfd_config *config,
 		    const struct sfd_stream_config *stream_config, const char *boot_id,
-		    struct sf_why *why);
+		    const struct sfd_stream_legacy *legacy, struct sf_why *why);
 void sfd_stream_close(struct sfd_stream *stream);
+/** A mark of this session is durable: from here on the runtime record counts. Idempotent. */
+void sfd_stream_session_begin(struct sfd_stream *stream);
 
 /** Beat thread: one turn. @return monotonic time of the next, ns */
 int64_t sfd_stream_turn(struct sfd_stream *stream, struct sfd_now now, unsigned *news);

@@ -23,6 +23,7 @@ enum sf_control_type {
 	SF_CONTROL_ATTACH = 1,  /* reply sf_control_attached, with the grants and claims memfds */
 	SF_CONTROL_STATS = 2,   /* reply sf_control_stats of one stream */
 	SF_CONTROL_CLIENTS = 3, /* reply sf_control_clients: a page of the attached clients */
+	SF_CONTROL_UPGRADE = 4, /* reply sf_control_upgraded, by the next sfd */
 };
 
 /** What starts every message, either way. */
@@ -34,7 +35,7 @@ struct sf_control_head {
 	int32_t status;   /* reply: 0 or a negative errno; request: 0 */
 };
 
-/** Every request. */
+/** Every request but UPGRADE. */
 struct sf_control_request {
 	struct sf_control_head head;
 	/* NUL-terminated. Empty for STATS and CLIENTS: take the stream number `index` instead. */
@@ -44,6 +45,27 @@ struct sf_control_request {
 	uint16_t abi_major; /* ATTACH: what the client was built for */
 	uint16_t abi_minor;
 	uint32_t pad0;
+};
+
+#define SF_CONTROL_PATH_MAX 1008
+
+/**
+ * Request UPGRADE: sfd becomes another program, which goes on with its rings and connections. Root
+ * and sfd's own user may ask.
+ */
+struct sf_control_upgrade {
+	struct sf_control_head head;
+	/* absolute, NUL-terminated, as sfd sees it. Empty: the file that sfd was started from */
+	char path[SF_CONTROL_PATH_MAX];
+};
+
+/** Reply to UPGRADE, on the same connection. */
+struct sf_control_upgraded {
+	struct sf_control_head head;
+	uint32_t pid;
+	uint32_t pad0;
+	char version[16]; /* of the sfd that replies */
+	char before[16];  /* of the sfd that was asked */
 };
 
 /** Reply to any request that was refused (head.status < 0). */
@@ -108,6 +130,8 @@ struct sf_control_clients {
 
 static_assert(sizeof(struct sf_control_head) == 16, "control ABI");
 static_assert(sizeof(struct sf_control_request) == 64, "control ABI");
+static_assert(sizeof(struct sf_control_upgrade) == 1024, "control ABI");
+static_assert(sizeof(struct sf_control_upgraded) == 56, "control ABI");
 static_assert(sizeof(struct sf_control_refused) == 256, "control ABI");
 static_assert(sizeof(struct sf_control_attached) == 48, "control ABI");
 static_assert(sizeof(struct sf_control_client) == 32, "control ABI");
@@ -131,9 +155,18 @@ static inline uint32_t sf_control_reply_length(uint16_t type)
 		return sizeof(struct sf_control_stats);
 	case SF_CONTROL_CLIENTS:
 		return sizeof(struct sf_control_clients);
+	case SF_CONTROL_UPGRADE:
+		return sizeof(struct sf_control_upgraded);
 	default:
 		return 0;
 	}
+}
+
+/** Length of a request of a type. */
+static inline uint32_t sf_control_request_length(uint16_t type)
+{
+	return type == SF_CONTROL_UPGRADE ? sizeof(struct sf_control_upgrade)
+					  : sizeof(struct sf_control_request);
 }
 
 #endif

@@ -125,23 +125,19 @@ static int check_reply(const struct sf_control_head *head, size_t length, uint16
 	return 0;
 }
 
-/** Sends a request and receives its reply into `buffer`, which holds any message. */
-static int exchange(int fd, struct sf_control_request *request, void *buffer, struct sf_why *why)
+/** Sends a request, of which the type is filled in, and receives its reply into `buffer`, which
+ *  holds any message. */
+static int exchange(int fd, struct sf_control_head *request, void *buffer, struct sf_why *why)
 {
 	struct sf_control_refused *refused = buffer;
 	ssize_t length;
 	int r;
 
-	request->head = (struct sf_control_head){
-		.magic = SF_CONTROL_MAGIC,
-		.version = SF_CONTROL_VERSION,
-		.type = request->head.type,
-		.length = sizeof(*request),
-	};
-	request->abi_major = SF_SHM_ABI_MAJOR;
-	request->abi_minor = SF_SHM_ABI_MINOR;
+	request->magic = SF_CONTROL_MAGIC;
+	request->version = SF_CONTROL_VERSION;
+	request->length = sf_control_request_length(request->type);
 	do
-		length = send(fd, request, sizeof(*request), MSG_NOSIGNAL);
+		length = send(fd, request, request->length, MSG_NOSIGNAL);
 	while (length < 0 && errno == EINTR);
 	if (length < 0)
 		return transfer_failed(errno, why);
@@ -150,7 +146,7 @@ static int exchange(int fd, struct sf_control_request *request, void *buffer, st
 	while (length < 0 && errno == EINTR);
 	if (length <= 0)
 		return transfer_failed(length < 0 ? errno : ECONNRESET, why);
-	r = check_reply(buffer, (size_t)length, request->head.type, why);
+	r = check_reply(buffer, (size_t)length, request->type, why);
 	if (r < 0 || refused->head.status >= 0)
 		return r;
 	SFCTL_WHY(why, "%.*s", (int)strnlen(refused->text, sizeof(refused->text) - 1),
@@ -182,7 +178,7 @@ int sfctl_control_stats(int fd, const char *stream, uint32_t index,
 	int r = request_init(&request, stream, why);
 
 	if (r == 0)
-		r = exchange(fd, &request, &reply, why);
+		r = exchange(fd, &request.head, &reply, why);
 	if (r < 0)
 		return r;
 	reply.stats.stream[sizeof(reply.stats.stream) - 1] = '\0';
@@ -207,7 +203,7 @@ int sfctl_control_clients(int fd, const char *stream, uint32_t offset,
 	int r = request_init(&request, stream, why);
 
 	if (r == 0)
-		r = exchange(fd, &request, &reply, why);
+		r = exchange(fd, &request.head, &reply, why);
 	if (r < 0)
 		return r;
 	if (reply.count > SF_CONTROL_CLIENTS_PAGE) {
@@ -218,5 +214,32 @@ int sfctl_control_clients(int fd, const char *stream, uint32_t offset,
 	for (uint32_t i = 0; i < reply.count; i++)
 		reply.client[i].command[sizeof(reply.client[i].command) - 1] = '\0';
 	*ret_clients = reply;
+	return 0;
+}
+
+int sfctl_control_upgrade(int fd, const char *path, struct sf_control_upgraded *ret_upgraded,
+			  struct sf_why *why)
+{
+	struct timeval patience = {.tv_sec = SFCTL_UPGRADE_TIMEOUT_S};
+	struct sf_control_upgrade request = {.head.type = SF_CONTROL_UPGRADE};
+	union {
+		struct sf_control_upgraded upgraded;
+		uint8_t bytes[SF_CONTROL_MESSAGE_MAX];
+	} reply;
+	int r;
+
+	if (strlen(path) >= sizeof(request.path)) {
+		SFCTL_WHY(why, "path %.60s... is longer than %zu bytes", path,
+			  sizeof(request.path) - 1);
+		return -EINVAL;
+	}
+	memcpy(request.path, path, strlen(path));
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	r = exchange(fd, &request.head, &reply, why);
+	if (r < 0)
+		return r;
+	reply.upgraded.version[sizeof(reply.upgraded.version) - 1] = '\0';
+	reply.upgraded.before[sizeof(reply.upgraded.before) - 1] = '\0';
+	*ret_upgraded = reply.upgraded;
 	return 0;
 }

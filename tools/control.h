@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* SPDX-FileCopyrightText: The sfd authors */
 /*
- * A synchronous client of sfd's control channel, for statistics. It never attaches, so it does not
- * count as a client of a stream. Main thread only.
+ * A synchronous client of sfd's control channel, for what operators ask. It never attaches, so it
+ * does not count as a client of a stream. Main thread only.
  */
 #ifndef SFCTL_CONTROL_H
 #define SFCTL_CONTROL_H
@@ -35,5 +35,13 @@ int sfctl_control_stats(int fd, const char *stream, uint32_t index,
 /** Ask for a page of the clients attached to a stream, from number `offset` on. @return as above */
 int sfctl_control_clients(int fd, const char *stream, uint32_t offset,
 			  struct sf_control_clients *ret_clients, struct sf_why *why);
+
+/** Longest wait for an upgrade: the new program checks its configuration and starts. */
+#define SFCTL_UPGRADE_TIMEOUT_S 30
+
+/** Have sfd become the program at `path`, an absolute path as sfd sees it; empty: the file that sfd
+ *  was started from. @return as above; -EPERM, or -ENOEXEC when sfd stays what it is */
+int sfctl_control_upgrade(int fd, const char *path, struct sf_control_upgraded *ret_upgraded,
+			  struct sf_why *why);
 
 #endif

@@ -37,6 +37,8 @@ static const struct command commands[] = {
 	{"alias", sfctl_cmd_alias, SFCTL_USES_ALL, "lasting pairs of keys and IDs"},
 	{"stats", sfctl_cmd_stats, SFCTL_USES_ALL,
 	 "show what the daemon and its streams are doing"},
+	{"upgrade", sfctl_cmd_upgrade, SFCTL_USES_SOCKET | SFCTL_USES_JSON,
+	 "have the running sfd become another program"},
 	{"bench", sfctl_cmd_bench, SFCTL_USES_ALL,
 	 "measure how fast IDs can be had, and check them"},
 };

@@ -62,10 +62,12 @@ enum sfctl_option {
 	}
 
 /** The global options, for help texts: each shows those that its subcommand has a use for. */
-#define SFCTL_SFD_HELP                                                                             \
+#define SFCTL_SOCKET_HELP                                                                          \
 	"  --socket PATH     control socket of sfd (default: $SFD_SOCKET, else the first\n"        \
 	"                    that exists of $XDG_RUNTIME_DIR/sfd/sfd.sock and\n"                   \
-	"                    /run/sfd/sfd.sock)\n"                                                 \
+	"                    /run/sfd/sfd.sock)\n"
+#define SFCTL_SFD_HELP                                                                             \
+	SFCTL_SOCKET_HELP                                                                          \
 	"  --stream NAME     stream (default: $SFD_STREAM, else \"default\")\n"
 #define SFCTL_JSON_HELP "  --json            print JSON\n"
 #define SFCTL_HELP_HELP "  -h, --help        print this help\n"
@@ -119,5 +121,6 @@ int sfctl_cmd_shard(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_sort(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_stamp(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_stats(struct sfctl *sfctl, int argc, char **argv);
+int sfctl_cmd_upgrade(struct sfctl *sfctl, int argc, char **argv);
 
 #endif

@@ -83,7 +83,8 @@ static void open_stream(void)
 	struct sf_why why;
 
 	(void)snprintf(boot_id, sizeof(boot_id), "01234567-89ab-cdef-0123-%012u", boots);
-	ck_assert_msg(sfd_stream_open(&t_stream, &config, &t_stream_config, boot_id, &why) == 0,
+	ck_assert_msg(sfd_stream_open(&t_stream, &config, &t_stream_config, boot_id, NULL, &why) ==
+			      0,
 		      "%s", why.text);
 	t_stream.engine.owner = T_OWNER;
 	(void)t_stream_turn();
@@ -239,7 +240,7 @@ uint64_t t_stream_horizon(void)
 
 uint64_t t_stream_stat(enum sf_counter counter)
 {
-	return sfd_stats_get(&t_stream.stats, counter);
+	return sfd_stats_get(t_stream.stats, counter);
 }
 
 /* ---- IDs ---- */

@@ -169,7 +169,7 @@ static const struct {
 	const char *reason;
 } wrong_words[] = {
 	{offsetof(struct sfd_runtime, magic), 0, "is not a whole record"},
-	{offsetof(struct sfd_runtime, version), 2, "another version of sfd"},
+	{offsetof(struct sfd_runtime, version), 3, "another version of sfd"},
 	{offsetof(struct sfd_runtime, identity.node_count), 1000, "list of machine ids"},
 	{offsetof(struct sfd_runtime, horizon), UINT64_C(1) << 41, "outside its layout"},
 	{offsetof(struct sfd_runtime, time.copy[1].shift), 64, "malformed clock"},

@@ -29,7 +29,7 @@ static void open_stream(struct sfd_stream *what)
 {
 	struct sf_why why;
 
-	ck_assert_msg(sfd_stream_open(what, &config, &stream_config, BOOT_ID, &why) == 0, "%s",
+	ck_assert_msg(sfd_stream_open(what, &config, &stream_config, BOOT_ID, NULL, &why) == 0, "%s",
 		      why.text);
 }
 
@@ -199,7 +199,7 @@ START_TEST(fc16_turn_after_an_hour_back_goes_on_at_half_speed)
 		(void)turn();
 		raise_mark();
 	}
-	ck_assert_uint_eq(sfd_stats_get(&stream.stats, SF_COUNTER_clock_steps_back), 1);
+	ck_assert_uint_eq(sfd_stats_get(stream.stats, SF_COUNTER_clock_steps_back), 1);
 }
 END_TEST
 
