@@ -149,6 +149,12 @@ static int map_ring(const struct sf_client *client, int grants_fd, int claims_fd
 		       (long long)status.st_size, sizeof(*grants));
 		return -EPROTO;
 	}
+	/* Mapping it takes all of its memory, which nobody has promised to be sane yet. */
+	if ((uint64_t)status.st_size > sf_shm_grants_bytes(SF_SHM_SLOTS_MAX)) {
+		sf_log(client, SF_LOG_ERROR, "grants: %lld bytes, longer than a ring of %u slots",
+		       (long long)status.st_size, SF_SHM_SLOTS_MAX);
+		return -EPROTO;
+	}
 	attachment->grants_bytes = (uint64_t)status.st_size;
 	error = memfd_check(client, "grants", grants_fd, attachment->grants_bytes);
 	if (error < 0)
@@ -363,6 +369,9 @@ static int reply_check(const struct sf_client *client, const struct sf_control_h
 		if ((size_t)length == sizeof(*refused))
 			sf_log(client, SF_LOG_ERROR, "%.*s", (int)sizeof(refused->text),
 			       refused->text);
+		else
+			sf_log(client, SF_LOG_ERROR, "%s: refused without a reason (%d)",
+			       client->socket, head->status);
 		return head->status < -4095 ? -EPROTO : head->status;
 	}
 	if (head->type != SF_CONTROL_ATTACH ||
@@ -389,12 +398,13 @@ int sf_attach_receive(struct sf_client *client, int fd, int64_t sent_ns)
 
 	if (length < 0)
 		return length == -EAGAIN ? -EAGAIN : -ENOTCONN;
-	if (length == 0) {
+	if (length == 0) { /* the end, or an empty message, which may carry descriptors, too */
 		sf_log(client, SF_LOG_ERROR, "%s: sfd closed the connection without an answer",
 		       client->socket);
-		return -ENOTCONN;
+		error = -ENOTCONN;
+	} else {
+		error = reply_check(client, &reply.head, length, fd_count);
 	}
-	error = reply_check(client, &reply.head, length, fd_count);
 	if (error == 0)
 		error = sf_client_adopt(client, fds[0], fds[1],
 					mono_offset(client, sent_ns, reply.attached.mono_ns));

@@ -9,5 +9,6 @@
 #include <check.h>
 
 void t_add_abi_attach(Suite *suite);
+void t_add_abi_reply(Suite *suite);
 
 #endif

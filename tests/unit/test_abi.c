@@ -222,6 +222,7 @@ int main(void)
 	tcase_add_test(frozen, sizes_of_the_memfds_follow_from_the_slots);
 	suite_add_tcase(suite, frozen);
 	t_add_abi_attach(suite);
+	t_add_abi_reply(suite);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
