@@ -7,6 +7,7 @@
 #ifndef FUZZ_FEED_H
 #define FUZZ_FEED_H
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -63,6 +64,16 @@ static inline uint64_t feed_u64(struct feed *feed)
 
 	feed_bytes(feed, &value, sizeof(value));
 	return value;
+}
+
+/** Descriptors below 256 that are open: more after an input than before it means a leak. */
+static inline unsigned open_descriptors(void)
+{
+	unsigned count = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
 }
 
 #endif

@@ -13,8 +13,6 @@
 
 #include "tests/fuzz/feed.h"
 
-#include <fcntl.h>
-
 #define MS INT64_C(1000000)
 #define SECOND (1000 * MS)
 #define FIRST_MONO_NS INT64_C(1000000000000000)

@@ -20,8 +20,6 @@ static int peer_of_fuzzer(int fd, struct sfd_peer *ret_peer);
 
 #include "tests/fuzz/feed.h"
 
-#include <fcntl.h>
-
 #define CONNECTIONS 4
 #define STREAMS 3
 #define PENDING_MAX 8
@@ -328,7 +326,8 @@ static void connect_as(struct peer *who, struct feed *feed)
 /** A request that makes sense, but for the bytes that are then changed in it. */
 static size_t make_request(struct feed *feed, uint8_t *bytes)
 {
-	static const char *const names[] = {"open", "listed", "closed", "", "none", "ope"};
+	static const char *const names[] = {"open", "listed", "closed",
+					    "",     "none",   "this-name-fills-its-field-wholly"};
 	struct sf_control_request request = {
 		.head = {.magic = SF_CONTROL_MAGIC,
 			 .version = SF_CONTROL_VERSION,
@@ -341,7 +340,7 @@ static size_t make_request(struct feed *feed, uint8_t *bytes)
 	};
 	const char *name = names[feed_u8(feed) % (sizeof(names) / sizeof(names[0]))];
 
-	memcpy(request.stream, name, strlen(name));
+	memcpy(request.stream, name, strnlen(name, sizeof(request.stream)));
 	memcpy(bytes, &request, sizeof(request));
 	for (int changes = feed_u8(feed) % 8 - 4; changes > 0; changes--)
 		bytes[feed_u8(feed) % sizeof(request)] = feed_u8(feed);
@@ -465,23 +464,14 @@ static void open_control(void)
 	bad_requests = 0;
 }
 
-/** The lowest free descriptor: it rises when one is left behind. */
-static int lowest_descriptor(void)
-{
-	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
-
-	(void)close(fd);
-	return fd;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct feed feed = {data, size};
-	int lowest;
+	unsigned descriptors;
 
 	if (loop == NULL)
 		set_up();
-	lowest = lowest_descriptor();
+	descriptors = open_descriptors();
 	open_control();
 	while (feed.left > 0)
 		act(&feed);
@@ -490,6 +480,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	sfd_loop_cancel(loop, &control->accept);
 	settle();
 	control = sfd_control_close(control);
-	require(lowest_descriptor() == lowest);
+	require(open_descriptors() == descriptors);
 	return 0;
 }

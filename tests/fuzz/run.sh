@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every fuzzer of a build made with -Dfuzz=true, for a while.
+# Every fuzzer of a build made with -Dfuzz=true, for a while; as many at a time as there are CPUs.
 # usage: run.sh BUILD-DIR [SECONDS]
 set -euo pipefail
 seconds=${2:-20}
 vectors=$(dirname "$0")/../vectors
-found=0
+# Undefined behaviour ends the run, as bad memory accesses do.
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 
 # Every text in the vectors, one a file: what the readers of IDs start from.
 texts() {
@@ -22,23 +23,62 @@ records() {
 	{ printf 2 && cat "$1/texts"; } >"$1/keys"
 }
 
+# Decisions of the fuzzers of whole conversations: peers that attach and ask, one after the other
+# and without waiting for the answers; memory scribbled upon between turns, under two policies; two
+# good rings, and a refusal.
+conversations() {
+	case $2 in
+	control)
+		printf '\0\1\2\0\0\1\0\0\1\0\0\30\0\0\2\0\0\1\0\0\0\0\3\0\0\1\1\0\30\34' >"$1/talk"
+		printf '\1\2\2\1\0\1\0\0\1\1\0\1\2\2\1\0\0\3\0\25\0\10junkjunk\31' >"$1/breach"
+		;;
+	claims)
+		printf '\0\0\0\0\0\0\0\0\0\0\2\10\0\3\10\0\0\2\100\10\3\0\4\11\11\1\0\0\2\1\4\0\2\2' >"$1/slew"
+		printf '\1\3\1\0\0\2\3\0\0\0\1\0\100\0\1\2\2\1\0\3\1\0\11\101\0\0\1\10\7\0\1\0\2\4\0\3\377' >"$1/ahead"
+		;;
+	attach)
+		printf '\0\1\7\0\0\0\7\0\0\0\0\1\7\0\0\0\7\0\0\0' >"$1/good"
+		printf '\2no\0\0\0' >"$1/refusal"
+		;;
+	esac
+}
+
+fuzz() { # target directory
+	local name=${1##*/fuzz_}
+	mkdir -p "$2/corpus"
+	case $name in
+	alias) records "$2/corpus" ;;
+	content | formats | text) texts "$2/corpus" ;;
+	attach | claims | control) conversations "$2/corpus" "$name" ;;
+	esac
+	if "$1" -max_total_time="$seconds" -timeout=20 -print_final_stats=0 -close_fd_mask=2 \
+		-artifact_prefix="$2/" "$2/corpus" >"$2/log" 2>&1; then
+		echo "ok   $name, $(sed -n 's/^Done \([0-9]* runs\).*/\1/p' "$2/log")"
+	else
+		echo "FAIL $name"
+		tail -n 40 "$2/log"
+		return 1
+	fi
+}
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+found=0
+failed=0
+running=0
 for target in "$1"/tests/fuzz/fuzz_*; do
 	[ -f "$target" ] && [ -x "$target" ] || continue
 	found=$((found + 1))
-	work=$(mktemp -d)
-	echo "$(basename "$target")"
-	case $(basename "$target") in
-	fuzz_alias) records "$work" ;;
-	fuzz_content | fuzz_formats | fuzz_text) texts "$work" ;;
-	esac
-	"$target" -max_total_time="$seconds" -print_final_stats=0 -close_fd_mask=2 \
-		-artifact_prefix="$work/" "$work" >"$work/log" 2>&1 || {
-		tail -n 40 "$work/log"
-		exit 1
-	}
-	rm -rf "$work"
+	if [ $running -ge "$(nproc)" ]; then
+		wait -n || failed=$((failed + 1))
+		running=$((running - 1))
+	fi
+	fuzz "$target" "$work/${target##*/}" &
+	running=$((running + 1))
 done
-[ $found -gt 0 ] || {
-	echo "no fuzzer was built"
-	exit 1
-}
+while [ $running -gt 0 ]; do
+	wait -n || failed=$((failed + 1))
+	running=$((running - 1))
+done
+[ $found -gt 0 ] || echo "no fuzzer was built"
+[ $found -gt 0 ] && [ $failed -eq 0 ]
