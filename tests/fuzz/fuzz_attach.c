@@ -96,14 +96,26 @@ static void spoil(struct feed *feed, uint8_t *bytes, size_t size, bool is_grants
 	}
 }
 
-/** More slots than the template has, and sizes that agree with them. */
-static void grow(uint8_t *bytes, uint32_t slots)
-{
-	struct sf_shm_grants *grants = (struct sf_shm_grants *)bytes;
+enum kind {
+	OTHER_SIZE = 1,
+	OTHER_SEALS,
+	OTHER_SLOTS, /* and sizes that agree with them */
+	OTHER_NODES,
+	OTHER_CAPACITY,
+};
 
-	grants->slots += slots;
-	grants->total_bytes = sf_shm_grants_bytes(grants->slots);
-	grants->claims_bytes = sf_shm_claims_bytes(grants->slots);
+/** Says something else of the ring, alone or in agreement with itself. */
+static void restate(struct sf_shm_grants *grants, enum kind kind, uint8_t choice)
+{
+	if (kind == OTHER_SLOTS) {
+		grants->slots += choice;
+		grants->total_bytes = sf_shm_grants_bytes(grants->slots);
+		grants->claims_bytes = sf_shm_claims_bytes(grants->slots);
+	} else if (kind == OTHER_NODES) {
+		grants->node_count = choice * 2u;
+	} else if (kind == OTHER_CAPACITY) {
+		grants->capacity = choice ? UINT32_MAX >> choice % 32 : 0;
+	}
 }
 
 /** A copy of a template's memory: spoilt, of another size, with other seals. */
@@ -115,20 +127,20 @@ static int make_memfd(struct feed *feed, bool is_grants)
 	size_t bytes = is_grants ? grants->total_bytes : grants->claims_bytes;
 	uint8_t *copy = malloc(bytes);
 	int fd = memfd_create(MEMFD_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	uint8_t kind = feed_u8(feed) % 8;
+	enum kind kind = feed_u8(feed) % 8;
 	uint8_t choice = kind ? feed_u8(feed) : 0;
 	off_t size = (off_t)bytes;
 	int seals = F_SEAL_SHRINK | F_SEAL_GROW;
 
 	require(copy != NULL && fd >= 0);
 	memcpy(copy, is_grants ? (const void *)grants : (const void *)from->shm.claims, bytes);
-	if (kind == 1)
+	if (kind == OTHER_SIZE)
 		size = size + sizes[choice % 8] > 0 ? size + sizes[choice % 8] : 0;
-	else if (kind == 2) /* F_SEAL_SEAL is 1, F_SEAL_FUTURE_WRITE 16 */
+	else if (kind == OTHER_SEALS) /* F_SEAL_SEAL is 1, F_SEAL_FUTURE_WRITE 16 */
 		seals = choice % 32;
-	else if (kind == 3 && is_grants)
-		grow(copy, choice);
-	if (kind == 3)
+	else if (is_grants)
+		restate((struct sf_shm_grants *)copy, kind, choice);
+	if (kind == OTHER_SLOTS)
 		size += choice * (off_t)(is_grants ? sizeof(struct sf_shm_grant)
 						   : sizeof(struct sf_shm_claim));
 	spoil(feed, copy, bytes, is_grants);

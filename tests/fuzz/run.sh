@@ -24,8 +24,8 @@ records() {
 }
 
 # Decisions of the fuzzers of whole conversations: peers that attach and ask, one after the other
-# and without waiting for the answers; memory scribbled upon between turns, under two policies; two
-# good rings, and a refusal.
+# and without waiting for the answers; memory scribbled upon between turns, under two policies; good
+# rings, bad ones, and a refusal.
 conversations() {
 	case $2 in
 	control)
@@ -38,6 +38,8 @@ conversations() {
 		;;
 	attach)
 		printf '\0\1\7\0\0\0\7\0\0\0\0\1\7\0\0\0\7\0\0\0' >"$1/good"
+		printf '\0\1\7\0\3\1\0\7\0\3\1\0' >"$1/slots"
+		printf '\0\1\7\0\4\201\0\7\0\0\0' >"$1/nodes"
 		printf '\2no\0\0\0' >"$1/refusal"
 		;;
 	esac

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Line coverage of shm, daemon and libclient by the suites that ran on a build configured with
+# -Db_coverage=true: of every file, with the lines that nothing reached, and of each folder. Fails
+# when a folder is under 90 %.
+# usage: coverage.sh BUILD-DIR
+set -euo pipefail
+build=$(readlink -f "$1")
+cd "$(dirname "$(readlink -f "$0")")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+gcovr --root . --object-directory "$build" -j "$(nproc)" --filter shm/ --filter daemon/ \
+	--filter libclient/ --txt "$work/files" --csv "$work/table" "$build"
+grep -E '^[a-z/]+.*%' "$work/files"
+awk -F, -v wanted=90 '
+	NR > 1 { split($1, path, "/"); all[path[1]] += $2; run[path[1]] += $3 }
+	END {
+		for (i = split("shm daemon libclient", folders, " "); i > 0; i--) {
+			folder = folders[i]
+			percent = all[folder] ? 100 * run[folder] / all[folder] : 0
+			printf "line coverage of %s: %.1f %% of %d lines\n", folder, percent, all[folder]
+			if (percent < wanted) {
+				printf "%s: at least %d %% are wanted\n", folder, wanted
+				bad = 1
+			}
+		}
+		exit bad
+	}' "$work/table"
