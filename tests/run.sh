@@ -82,6 +82,8 @@ bash tools/deps.sh test || exit 1
 say "builds"
 check "gcc build, warnings are errors" build "$work/gcc" gcc
 suites "$work/gcc" "gcc"
+check "chaos finds planted faults" env BUILD_DIR="$work/gcc" bash tests/chaos.sh --self-test
+check "chaos, 30 seconds" env BUILD_DIR="$work/gcc" bash tests/chaos.sh 30
 if ! $quick; then
 	check "clang build, warnings are errors" build "$work/clang" clang
 	say "style"

@@ -4,9 +4,11 @@
 # usage: bash tools/deps.sh build|test|bench
 set -euo pipefail
 
-build=(gcc libc6-dev meson ninja-build pkg-config liburing-dev libinih-dev libsystemd-dev zlib1g-dev
+build=(gcc libc6-dev meson ninja-build pkg-config
+	liburing-dev libinih-dev libseccomp-dev libsystemd-dev zlib1g-dev
 	libjansson-dev libyajl-dev libsodium-dev uuid-dev libsqlite3-dev libcsv-dev)
-test=("${build[@]}" g++ clang clang-format clang-tidy libclang-rt-14-dev llvm check jq binutils git procps)
+test=("${build[@]}" g++ clang clang-format clang-tidy libclang-rt-14-dev llvm
+	binutils check gcovr git jq libfaketime procps spin systemd)
 bench=("${build[@]}" hyperfine jq git)
 
 case "${1:-}" in

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * The state disk runs full under a running sfd, or cannot be written when it starts. A mark file
+ * has its blocks from the beginning, so that a full disk does not hurt it; for one that does, the
+ * place that is written next loses its block first.
+ */
+#include "tests/chaos/events.h"
+
+#include "daemon/mark_record.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#define FILL_BYTES 4096
+/* A mark leads by ten to twenty seconds: this makes sfd raise it, and uses up no more than that and
+ * a part of the runway. */
+#define CLOCK_STEP_SECONDS 11.0
+
+static bool punch_next_place(int directory, const char *name)
+{
+	struct sfd_mark_record record[2] = {0};
+	unsigned older;
+	bool done;
+	int fd = openat(directory, name, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	for (off_t i = 0; i < 2; i++)
+		(void)pread(fd, &record[i], sizeof(record[i]), i * (off_t)SFD_MARK_PLACE_BYTES);
+	older = record[0].sequence < record[1].sequence ? 0 : 1;
+	done = fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			 (off_t)older * (off_t)SFD_MARK_PLACE_BYTES, SFD_MARK_PLACE_BYTES) == 0;
+	(void)close(fd);
+	return done;
+}
+
+static bool punch_all(const char *path)
+{
+	DIR *directory = opendir(path);
+	const struct dirent *entry;
+	bool done = directory != NULL;
+
+	while (directory && (entry = readdir(directory)) != NULL)
+		if (strstr(entry->d_name, ".mark") && entry->d_name[0] != '.')
+			done &= punch_next_place(dirfd(directory), entry->d_name);
+	if (directory)
+		(void)closedir(directory);
+	return done;
+}
+
+/** Writes until nothing fits. */
+static bool fill(const char *path)
+{
+	static const char bytes[FILL_BYTES];
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	do
+		n = write(fd, bytes, sizeof(bytes));
+	while (n > 0);
+	(void)close(fd);
+	return errno == ENOSPC;
+}
+
+bool chaos_disk_fill(struct chaos_events *events)
+{
+	struct chaos_sfd *sfd = events->sfd;
+	char path[CHAOS_PATH_BYTES + 8];
+	unsigned errors = chaos_sfd_said(sfd, "cannot be raised");
+	bool is_full;
+
+	/* Not behind what was shown before, so that the step is one of embedded time, too. */
+	if (!chaos_events_set_clock_right(events))
+		return false;
+	(void)snprintf(path, sizeof(path), "%s/fill", sfd->state_dir);
+	/* Held, so that it writes no mark between the look at the places and the hole. */
+	(void)kill(sfd->pid, SIGSTOP);
+	is_full = punch_all(sfd->state_dir) && fill(path);
+	(void)kill(sfd->pid, SIGCONT);
+	if (!is_full)
+		chaos_find("the state disk could not be filled");
+	else if (chaos_events_step_clock(events, CLOCK_STEP_SECONDS))
+		chaos_nap_us(chaos_events_pause_us(events, 100000, 1000000));
+	if (is_full && chaos_sfd_said(sfd, "cannot be raised") == errors)
+		chaos_find("the state disk is full, and no mark write failed");
+	if (unlink(path) < 0)
+		return false;
+	return true;
+}
+
+bool chaos_disk_lock(struct chaos_events *events)
+{
+	struct chaos_sfd *sfd = events->sfd;
+
+	if (!chaos_sfd_end(sfd, SIGKILL))
+		return false;
+	if (mount(NULL, sfd->state_dir, NULL, MS_REMOUNT | MS_RDONLY, NULL) < 0) {
+		chaos_find("the state disk cannot be mounted read-only: %s", strerror(errno));
+		return false;
+	}
+	(void)chaos_sfd_refuses(sfd);
+	if (mount(NULL, sfd->state_dir, NULL, MS_REMOUNT, NULL) < 0)
+		return false;
+	return chaos_sfd_start(sfd);
+}
