@@ -7,7 +7,6 @@
 #include "tests/chaos/actor.h"
 
 #include <pthread.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #define VISIT_TURNS 2
@@ -17,7 +16,7 @@ static struct sf_client *client_of[CHAOS_STREAMS_ALL];
 
 static void *run_thread(void *argument)
 {
-	unsigned lane = (unsigned)(uintptr_t)argument;
+	unsigned lane = *(const unsigned *)argument;
 	struct chaos_actor actor;
 
 	chaos_actor_begin(&actor, client_of[chaos->lane[lane].stream], lane);
@@ -37,17 +36,19 @@ static bool is_used(unsigned lane)
 int chaos_mill(unsigned job)
 {
 	pthread_t thread[CHAOS_LANES_PER_JOB];
+	unsigned lane[CHAOS_LANES_PER_JOB];
 	unsigned first = job * CHAOS_LANES_PER_JOB;
 	unsigned count = 0;
 
 	for (; count < CHAOS_LANES_PER_JOB && is_used(first + count); count++) {
 		unsigned stream = chaos->lane[first + count].stream;
 
+		lane[count] = first + count;
 		if (!client_of[stream])
 			client_of[stream] = chaos_open(stream);
 	}
 	for (unsigned i = 0; i < count; i++)
-		if (pthread_create(&thread[i], NULL, run_thread, (void *)(uintptr_t)(first + i)))
+		if (pthread_create(&thread[i], NULL, run_thread, &lane[i]) != 0)
 			return EXIT_FAILURE;
 	for (unsigned i = 0; i < count; i++)
 		(void)pthread_join(thread[i], NULL);
