@@ -12,7 +12,15 @@
  * only more than this is a step. It is also how far the page may stray from the wall.
  */
 #define TOLERANCE_NS INT64_C(100000)
-#define READ_TRIES 50
+/*
+ * The wall may run at another rate than the monotonic clock, by 500 ppm while a leap second is
+ * smeared: twice that is no step, as far as this time after the last look. (Linux steers both
+ * clocks together; an emulated or faked wall is another matter.)
+ */
+#define DRIFT_DIVISOR 1000
+#define DRIFT_WATCHED_NS INT64_C(10000000000)
+/* A few tries get past a preemption; where reading a clock is slow, more of them get nowhere. */
+#define READ_TRIES 5
 #define READ_CLOSE_NS INT64_C(2000)
 
 #define SHIFT_FULL_SPEED 0
@@ -51,6 +59,11 @@ static void run(struct sfd_clock *clock, int64_t mono_ns, int64_t unix_ns, uint3
 		.base_mono_ns = mono_ns, .base_unix_ns = unix_ns, .shift = shift};
 }
 
+static int64_t later(int64_t mono_ns, int64_t ns)
+{
+	return mono_ns > INT64_MAX - ns ? INT64_MAX : mono_ns + ns;
+}
+
 /** Time is `unix_ns` and ahead of the wall by `lead_ns`: what the policy in force makes of it. */
 static void fall_behind(struct sfd_clock *clock, int64_t mono_ns, int64_t unix_ns, int64_t lead_ns)
 {
@@ -70,7 +83,7 @@ static void fall_behind(struct sfd_clock *clock, int64_t mono_ns, int64_t unix_n
 		return;
 	}
 	/* A base that lies ahead: time stands still until then, and goes on by itself. */
-	clock->page = (struct sf_shm_clock){.base_mono_ns = mono_ns + lead_ns,
+	clock->page = (struct sf_shm_clock){.base_mono_ns = later(mono_ns, lead_ns),
 					    .base_unix_ns = unix_ns,
 					    .shift = SHIFT_FULL_SPEED,
 					    .behind = behind[clock->in_force]};
@@ -80,70 +93,99 @@ static void fall_behind(struct sfd_clock *clock, int64_t mono_ns, int64_t unix_n
 static void catch_up(struct sfd_clock *clock, int64_t mono_ns, int64_t unix_ns)
 {
 	clock->lead_ns = 0;
-	clock->slack_ns = 0;
+	clock->drifts = false;
 	clock->in_force = clock->policy;
 	run(clock, mono_ns, unix_ns, SHIFT_FULL_SPEED);
 }
 
-/** What the lead should be by now, if the wall has not stepped since the last update. */
-static int64_t expected_lead(const struct sfd_clock *clock, int64_t mono_ns)
+/** How far the wall has stepped since the last look: 0 when what it moved is noise or drift. */
+static int64_t step_since(const struct sfd_clock *clock, struct sfd_now now)
 {
-	int64_t left = clock->page.base_mono_ns - mono_ns;
+	int64_t passed = now.mono_ns - clock->seen.mono_ns;
+	int64_t moved = now.wall_ns - clock->seen.wall_ns - passed;
+	int64_t watched = passed < DRIFT_WATCHED_NS ? passed : DRIFT_WATCHED_NS;
+	int64_t allowed =
+		TOLERANCE_NS + now.error_ns + clock->seen.error_ns + watched / DRIFT_DIVISOR;
 
-	if (clock->lead_ns == 0)
-		return 0;
-	if (clock->in_force == SFD_CLOCK_SLEW) /* below 0 when the last look is long ago */
-		return clock->lead_ns - ((mono_ns - clock->seen_mono_ns) >> SHIFT_HALF_SPEED);
-	return left > 0 ? left : 0;
+	return moved > allowed || moved < -allowed ? moved : 0;
+}
+
+/** While time stands still: by how much its end is wrong by now. */
+static bool ends_wrongly(const struct sfd_clock *clock, struct sfd_now now, int64_t lead)
+{
+	int64_t wrong = clock->page.base_mono_ns - later(now.mono_ns, lead);
+	int64_t tolerance = TOLERANCE_NS + now.error_ns;
+
+	return wrong > tolerance || wrong < -tolerance;
 }
 
 void sfd_clock_init(struct sfd_clock *clock, enum sfd_clock_policy policy, struct sfd_now now,
 		    const struct sfd_clock_start *start)
 {
-	*clock = (struct sfd_clock){
-		.policy = policy, .in_force = policy, .seen_mono_ns = now.mono_ns};
+	*clock = (struct sfd_clock){.policy = policy, .in_force = policy, .seen = now};
 	run(clock, now.mono_ns, now.wall_ns, SHIFT_FULL_SPEED);
 	if (start->not_before_ns <= now.wall_ns + TOLERANCE_NS)
 		return;
 	if (!start->went_back)
 		clock->in_force = SFD_CLOCK_SLEW;
-	clock->slack_ns = now.error_ns;
 	fall_behind(clock, now.mono_ns, start->not_before_ns, start->not_before_ns - now.wall_ns);
+}
+
+/** The page is ahead of the wall. */
+static enum sfd_clock_event update_ahead(struct sfd_clock *clock, struct sfd_now now, int64_t step)
+{
+	int64_t shown = sf_shm_clock_unix_ns(&clock->page, now.mono_ns);
+	int64_t lead = shown - now.wall_ns;
+
+	if (step < 0) {
+		clock->in_force = clock->policy;
+		clock->drifts = false;
+		fall_behind(clock, now.mono_ns, shown, lead);
+		return SFD_CLOCK_BACK;
+	}
+	if (clock->lead_ns == 0) { /* the wall is slow: no reason to hold anyone up */
+		clock->in_force = SFD_CLOCK_SLEW;
+		clock->drifts = true;
+		fall_behind(clock, now.mono_ns, shown, lead);
+		return SFD_CLOCK_FOLLOWED;
+	}
+	if (clock->in_force == SFD_CLOCK_SLEW || !ends_wrongly(clock, now, lead)) {
+		clock->lead_ns = lead;
+		return step > 0 ? SFD_CLOCK_FORWARD : SFD_CLOCK_STEADY;
+	}
+	fall_behind(clock, now.mono_ns, shown, lead);
+	return step > 0 ? SFD_CLOCK_FORWARD : SFD_CLOCK_FOLLOWED;
 }
 
 enum sfd_clock_event sfd_clock_update(struct sfd_clock *clock, struct sfd_now now)
 {
 	int64_t shown = sf_shm_clock_unix_ns(&clock->page, now.mono_ns);
 	int64_t lead = shown - now.wall_ns;
-	int64_t old_lead = clock->lead_ns;
-	int64_t expected = expected_lead(clock, now.mono_ns);
-	int64_t tolerance = TOLERANCE_NS + now.error_ns + clock->slack_ns;
-	bool is_forward = lead < expected - tolerance;
+	int64_t tolerance = TOLERANCE_NS + now.error_ns;
+	int64_t step = step_since(clock, now);
+	bool was_behind = sfd_clock_is_behind(clock);
 
-	clock->seen_mono_ns = now.mono_ns;
-	if (lead < -tolerance) {
-		catch_up(clock, now.mono_ns, now.wall_ns);
-		return is_forward ? SFD_CLOCK_FORWARD : SFD_CLOCK_CAUGHT_UP;
-	}
-	if (lead <= tolerance) {
-		if (old_lead == 0)
-			return SFD_CLOCK_STEADY;
-		catch_up(clock, now.mono_ns, shown);
-		return SFD_CLOCK_CAUGHT_UP;
-	}
-	if (lead > expected + tolerance) {
-		clock->in_force = clock->policy;
-		clock->slack_ns = now.error_ns;
-		fall_behind(clock, now.mono_ns, shown, lead);
-		return SFD_CLOCK_BACK;
-	}
-	/* Not all the way, but forward: standing still ends earlier. */
-	if (clock->in_force != SFD_CLOCK_SLEW && is_forward) {
-		fall_behind(clock, now.mono_ns, shown, lead);
+	clock->seen = now;
+	if (lead > tolerance)
+		return update_ahead(clock, now, step);
+	if (lead >= -tolerance && clock->lead_ns == 0)
+		return SFD_CLOCK_STEADY;
+	catch_up(clock, now.mono_ns, lead < -tolerance ? now.wall_ns : shown);
+	if (lead < -tolerance && step > 0)
 		return SFD_CLOCK_FORWARD;
-	}
-	clock->lead_ns = lead;
-	return SFD_CLOCK_STEADY;
+	return was_behind ? SFD_CLOCK_CAUGHT_UP : SFD_CLOCK_FOLLOWED;
+}
+
+bool sfd_clock_is_behind(const struct sfd_clock *clock)
+{
+	return clock->lead_ns > 0 && !clock->drifts;
+}
+
+int64_t sfd_clock_remaining_ns(const struct sfd_clock *clock)
+{
+	/* At half speed the lead is used up after twice its length. */
+	return clock->in_force == SFD_CLOCK_SLEW ? later(clock->lead_ns, clock->lead_ns)
+						 : clock->lead_ns;
 }
 
 int64_t sfd_clock_free_ns(const struct sfd_clock *clock, int64_t mono_ns)

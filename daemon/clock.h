@@ -12,6 +12,8 @@
  *   refuse   time stands still, and callers get an error that says how long
  *   ahead    time stands still at the last tick claimed from, and ticks are borrowed as they would
  *            have passed without the step
+ * A wall that merely runs at another rate than the monotonic clock does not step: the page follows
+ * it, within 0.3 ms at 500 ppm, and no policy comes into force.
  */
 #ifndef SFD_CLOCK_H
 #define SFD_CLOCK_H
@@ -37,9 +39,9 @@ enum sfd_clock_policy {
 
 struct sfd_clock {
 	struct sf_shm_clock page; /* what the time page shows */
-	int64_t lead_ns;          /* page less wall at the last update, 0 when not behind */
-	int64_t seen_mono_ns;     /* of the last update */
-	int64_t slack_ns;         /* how exactly the lead was known when it began */
+	int64_t lead_ns;          /* page less wall at the last update, 0 while they agree */
+	bool drifts;              /* and that is because the wall is slow, not because it stepped */
+	struct sfd_now seen;      /* by the last update */
 	/* policy `ahead`, while behind: the page had the wall not stepped */
 	int64_t free_mono_ns;
 	int64_t free_unix_ns;
@@ -49,6 +51,8 @@ struct sfd_clock {
 
 enum sfd_clock_event {
 	SFD_CLOCK_STEADY,
+	SFD_CLOCK_FOLLOWED,  /* the wall runs at another rate: a correction that nobody need hear of
+			      */
 	SFD_CLOCK_FORWARD,   /* the wall stepped forward; taken over */
 	SFD_CLOCK_BACK,      /* the wall stepped back: the policy is in force */
 	SFD_CLOCK_CAUGHT_UP, /* the wall has caught up */
@@ -70,6 +74,12 @@ void sfd_clock_init(struct sfd_clock *clock, enum sfd_clock_policy policy, struc
 
 /** Holds the page against the wall. The page has changed when the result is not STEADY. */
 enum sfd_clock_event sfd_clock_update(struct sfd_clock *clock, struct sfd_now now);
+
+/** The wall went back, or lies behind what was promised, and has not caught up. */
+bool sfd_clock_is_behind(const struct sfd_clock *clock);
+
+/** How long it takes the wall to catch up, at the last update, if it does not step. */
+int64_t sfd_clock_remaining_ns(const struct sfd_clock *clock);
 
 /**
  * Policy `ahead`, while behind: the time that the page would show had the wall not stepped. Ticks

@@ -163,7 +163,8 @@ static uint64_t borrowed_up_to(const struct sfd_engine *engine, uint64_t now)
 	return claimed < most ? claimed : most;
 }
 
-void sfd_engine_publish(struct sfd_engine *engine, uint64_t now, uint64_t mark)
+/** Publishes up to the runway's end. */
+static void publish_runway(struct sfd_engine *engine, uint64_t now, uint64_t mark)
 {
 	struct sf_shm_grants *grants = engine->ring.grants;
 	uint64_t target = now + grants->runway_ticks;
@@ -171,8 +172,6 @@ void sfd_engine_publish(struct sfd_engine *engine, uint64_t now, uint64_t mark)
 
 	if (engine->behind == SF_SHM_BEHIND_BORROW)
 		target = borrowed_up_to(engine, now) + grants->runway_ticks;
-	/* relaxed: only picks an error message */
-	atomic_store_explicit(&grants->state, state_of(engine, now, mark), memory_order_relaxed);
 	if (now == 0)
 		return;
 	if (target > mark)
@@ -193,6 +192,18 @@ void sfd_engine_publish(struct sfd_engine *engine, uint64_t now, uint64_t mark)
 		publish_tick(engine, tick);
 	engine->horizon = target;
 	sf_shm_horizon_set(&engine->ring, target);
+}
+
+bool sfd_engine_publish(struct sfd_engine *engine, uint64_t now, uint64_t mark)
+{
+	struct sf_shm_grants *grants = engine->ring.grants;
+	uint32_t state = state_of(engine, now, mark);
+	/* relaxed: only picks an error message */
+	bool changed = atomic_load_explicit(&grants->state, memory_order_relaxed) != state;
+
+	atomic_store_explicit(&grants->state, state, memory_order_relaxed);
+	publish_runway(engine, now, mark);
+	return changed;
 }
 
 /** Claims of a tick that have not been counted yet. */

@@ -72,8 +72,9 @@ void sfd_engine_init(struct sfd_engine *engine, const struct sf_shm_ring *ring,
  * Publishes every tick above the horizon up to now + runway, as far as the mark and the layout
  * allow, and sets the stream's state. While ticks are borrowed the runway begins at the last one
  * claimed from, but no later than at borrow_tick.
+ * @return whether the state is another one
  */
-void sfd_engine_publish(struct sfd_engine *engine, uint64_t now, uint64_t mark);
+bool sfd_engine_publish(struct sfd_engine *engine, uint64_t now, uint64_t mark);
 
 /**
  * Draws random bits for the wide formats' bases, if there are none left. Publishing does so by

@@ -8,6 +8,7 @@
 #include "daemon/hardware.h"
 #include "daemon/log.h"
 #include "shm/beat.h"
+#include "shm/words.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -47,6 +48,21 @@ static void not_open_before(struct beginning *beginning, int64_t mono_ns)
 {
 	if (mono_ns > beginning->open_mono_ns)
 		beginning->open_mono_ns = mono_ns;
+}
+
+/** Time goes on where the last daemon's page is by now. */
+static void go_on_from(struct beginning *beginning, const struct sf_layout *layout,
+		       const struct sf_shm_clock *page, int64_t mono_ns)
+{
+	int64_t unix_ns = sf_shm_clock_unix_ns(page, mono_ns);
+
+	/* Nothing was given past the layout's end: a clock that was wrong there may be set right.
+	 */
+	if (sf_shm_tick_at(layout, unix_ns) > sf_shm_last_tick(layout))
+		return;
+	beginning->clock.not_before_ns = unix_ns;
+	/* A page at half speed was ahead already; any other one showed the wall's time. */
+	beginning->clock.went_back = page->shift == 0;
 }
 
 /** What the stores know the stream by. */
@@ -96,10 +112,7 @@ static int open_stores(struct sfd_stream *stream, const struct sfd_config *confi
 			ret->generation = here.generation;
 			ret->horizon = here.horizon;
 		}
-		ret->clock.not_before_ns =
-			sf_shm_clock_unix_ns(&here.clock, stream->started_mono_ns);
-		/* A page at half speed was ahead already; any other one showed the wall's time. */
-		ret->clock.went_back = here.clock.shift == 0;
+		go_on_from(ret, &own->layout, &here.clock, stream->started_mono_ns);
 		/* By the page that its clients look at, whatever ours will show. A ring that was
 		 * behind ended with its daemon. */
 		ret->open_mono_ns = here.open_mono_ns;
@@ -152,6 +165,20 @@ static int draw_bases(struct sfd_stream *stream, struct sf_why *why)
 	return error;
 }
 
+/** Shows to the control loop how far the wall is behind, and how that will go on. */
+static void tell_clock(struct sfd_stream *stream)
+{
+	const struct sfd_clock *clock = &stream->clock;
+	bool is_behind = sfd_clock_is_behind(clock);
+	int64_t remaining_ns = is_behind ? sfd_clock_remaining_ns(clock) : 0;
+
+	sfd_stats_set(stream->stats, SF_COUNTER_wall_offset_us, (uint64_t)(clock->lead_ns / 1000));
+	sfd_stats_set(stream->stats, SF_COUNTER_clock_behind,
+		      is_behind ? (uint64_t)clock->in_force + 1 : 0);
+	sfd_stats_set(stream->stats, SF_COUNTER_clock_behind_ms,
+		      (uint64_t)(remaining_ns / 1000000));
+}
+
 static uint64_t mark_for(const struct sfd_stream *stream, uint64_t tick)
 {
 	return tick + stream->ring.shm.grants->runway_ticks +
@@ -193,6 +220,28 @@ static bool adopt_ring(struct sfd_stream *stream, const struct beginning *beginn
 	return false;
 }
 
+/** Nothing is left of the layout's time, by the clock or by what was promised before. */
+static int refuse_end(const struct sfd_stream *stream, uint64_t above, struct sf_why *why)
+{
+	const struct sf_layout *layout = &stream->config->layout;
+	char end[SF_WORDS_MAX];
+	char wall[SF_WORDS_MAX];
+
+	sf_time_words(sf_layout_last_ms(layout), end);
+	sf_time_words(stream->started_unix_ns / 1000000, wall);
+	if (above >= sf_shm_last_tick(layout))
+		(void)snprintf(why->text, sizeof(why->text),
+			       "stream %s: IDs up to the layout's end, %s, may have been given: "
+			       "choose another machine id, or a layout with a later end",
+			       stream->config->name, end);
+	else
+		(void)snprintf(why->text, sizeof(why->text),
+			       "stream %s: the clock shows %s, the layout ended %s: set the clock "
+			       "if it is wrong, else choose a layout with a later end",
+			       stream->config->name, wall, end);
+	return -EOVERFLOW;
+}
+
 /** A ring above everything that was promised. */
 static int make_ring(struct sfd_stream *stream, const struct beginning *beginning,
 		     struct sf_why *why)
@@ -204,14 +253,8 @@ static int make_ring(struct sfd_stream *stream, const struct beginning *beginnin
 
 	if (first <= beginning->above)
 		first = beginning->above + 1;
-	if (first > sf_shm_last_tick(layout)) {
-		(void)snprintf(
-			why->text, sizeof(why->text),
-			"stream %s: the layout's time field is used up: choose a layout with "
-			"a later end",
-			stream->config->name);
-		return -EOVERFLOW;
-	}
+	if (first > sf_shm_last_tick(layout))
+		return refuse_end(stream, beginning->above, why);
 	error = sfd_ring_init(&stream->ring, stream->config, first, why);
 	if (error == 0)
 		stream->ring.shm.grants->open_mono_ns = beginning->open_mono_ns;
@@ -275,16 +318,17 @@ int sfd_stream_open(struct sfd_stream *stream, const struct sfd_config *config,
 	if (error < 0)
 		goto out;
 	sfd_clock_init(&stream->clock, stream_config->clock_backward, now, &beginning.clock);
-	stream->behind_told = stream->clock.lead_ns > 0; /* the caller tells */
+	stream->behind_told = sfd_clock_is_behind(&stream->clock); /* the caller tells */
 	stream->adopted = adopt_ring(stream, &beginning, legacy);
 	if (!stream->adopted)
 		error = make_ring(stream, &beginning, why);
 	if (error == 0)
 		error = sfd_stats_open(stream_config->name, stream->adopted ? legacy->stats_fd : -1,
-				       &stream->stats, &stream->stats_fd, why);
+				       stream->stats, stream->stats_fd, why);
 	if (error < 0)
 		goto out;
 	sfd_stats_set(stream->stats, SF_COUNTER_restarts, stream->session - 1);
+	tell_clock(stream);
 	start_engine(stream, &beginning);
 	error = draw_bases(stream, why);
 	if (error == 0)
@@ -309,8 +353,8 @@ void sfd_stream_close(struct sfd_stream *stream)
 	sfd_ring_deinit(&stream->ring);
 }
 
-/** Holds the clock against the wall. @return whether the page has changed */
-static bool turn_clock(struct sfd_stream *stream, struct sfd_now now)
+/** Holds the clock against the wall, and counts its steps. */
+static enum sfd_clock_event turn_clock(struct sfd_stream *stream, struct sfd_now now)
 {
 	enum sfd_clock_event event = sfd_clock_update(&stream->clock, now);
 
@@ -318,7 +362,7 @@ static bool turn_clock(struct sfd_stream *stream, struct sfd_now now)
 		sfd_stats_add(stream->stats, SF_COUNTER_clock_steps_forward, 1);
 	else if (event == SFD_CLOCK_BACK)
 		sfd_stats_add(stream->stats, SF_COUNTER_clock_steps_back, 1);
-	return event != SFD_CLOCK_STEADY;
+	return event;
 }
 
 static void count_beat(struct sfd_stream *stream, uint64_t tick, int64_t unix_ns)
@@ -349,6 +393,9 @@ static bool want_mark(struct sfd_stream *stream, uint64_t tick, uint64_t mark)
 	uint64_t horizon = stream->engine.horizon;
 	uint64_t wanted = horizon > tick ? horizon + ahead : mark_for(stream, tick);
 
+	/* Past the layout's end nothing is published, and a clock may be there by mistake. */
+	if (tick > stream->ring.shm.grants->last_tick)
+		return false;
 	/* relaxed: this thread is the only writer */
 	if (wanted <= mark + ahead / 2 ||
 	    wanted <= atomic_load_explicit(&stream->mark_wanted, memory_order_relaxed) + ahead / 4)
@@ -364,13 +411,12 @@ static int64_t next_turn(const struct sfd_stream *stream, struct sfd_now now, ui
 	const struct sf_layout *layout = &stream->config->layout;
 	int64_t runway_ns = stream->config->runway_ms * INT64_C(1000000);
 	int64_t idle = now.mono_ns + (runway_ns / 2 < IDLE_WAKE_NS ? runway_ns / 2 : IDLE_WAKE_NS);
+	int64_t remaining = sfd_clock_remaining_ns(&stream->clock);
 	int64_t beat;
 
-	/* At half speed the lead is used up after twice its length: later, and time falls behind.
-	 */
-	if (stream->clock.in_force == SFD_CLOCK_SLEW && stream->clock.lead_ns > 0 &&
-	    now.mono_ns + 2 * stream->clock.lead_ns < idle)
-		idle = now.mono_ns + 2 * stream->clock.lead_ns;
+	/* Later, and time at half speed falls behind. */
+	if (stream->clock.lead_ns > 0 && remaining < idle - now.mono_ns)
+		idle = now.mono_ns + remaining;
 	if (stream->engine.behind != SF_SHM_BEHIND_NOTHING &&
 	    stream->clock.page.base_mono_ns < idle)
 		idle = stream->clock.page.base_mono_ns;
@@ -435,20 +481,21 @@ int64_t sfd_stream_turn(struct sfd_stream *stream, struct sfd_now now, unsigned 
 	struct sfd_engine *engine = &stream->engine;
 	/* M2, pairs with M1 */
 	uint64_t mark = atomic_load_explicit(&stream->mark_tick, memory_order_acquire);
-	bool changed = turn_clock(stream, now);
+	enum sfd_clock_event event = turn_clock(stream, now);
+	bool changed = event != SFD_CLOCK_STEADY;
 	int64_t unix_ns;
 	uint64_t tick;
 
-	if (changed)
+	if (changed && event != SFD_CLOCK_FOLLOWED)
 		*news |= SFD_TURN_CLOCK;
 	if (borrow(stream, now))
 		changed = true;
-	sfd_stats_set(stream->stats, SF_COUNTER_wall_offset_us,
-		      (uint64_t)(stream->clock.lead_ns / 1000));
+	tell_clock(stream);
 	unix_ns = sf_shm_clock_unix_ns(&stream->clock.page, now.mono_ns);
 	tick = sf_shm_tick_at(&stream->config->layout, unix_ns);
 	/* Publish before the page shows the time, so that a step makes nobody wait. */
-	sfd_engine_publish(engine, tick, mark);
+	if (sfd_engine_publish(engine, tick, mark))
+		*news |= SFD_TURN_CLOCK;
 	if (changed)
 		show_clock(stream, now.mono_ns);
 	sfd_engine_measure(engine, tick, now.mono_ns);
@@ -461,9 +508,20 @@ int64_t sfd_stream_turn(struct sfd_stream *stream, struct sfd_now now, unsigned 
 	return next_turn(stream, now, tick);
 }
 
+int64_t sfd_stream_offset_ns(const struct sfd_stream *stream)
+{
+	struct sfd_now now = sfd_clock_now();
+	struct sf_shm_clock page;
+
+	/* the one writer never changes it so often that every try fails */
+	if (sf_shm_time_read(&stream->ring.shm.grants->time, &page) < 0)
+		return 0;
+	return sf_shm_clock_unix_ns(&page, now.mono_ns) - now.wall_ns;
+}
+
 bool sfd_stream_has_caught_up(struct sfd_stream *stream)
 {
-	bool is_behind = sfd_stats_get(stream->stats, SF_COUNTER_wall_offset_us) != 0;
+	bool is_behind = sfd_stats_get(stream->stats, SF_COUNTER_clock_behind) != 0;
 	bool was_behind = stream->behind_told;
 
 	stream->behind_told = is_behind;

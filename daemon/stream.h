@@ -41,15 +41,18 @@ struct sfd_stream {
 	/* raise it to here | W: beat thread M3 | R: control loop M4 | 0 = as it is */
 	_Atomic uint64_t mark_wanted;
 	uint64_t last_beat_tick;
-	uint64_t steps_told; /* control loop: clock steps already logged */
-	bool behind_told;    /* control loop: the wall was behind at the last look */
+	uint64_t steps_told;        /* control loop: clock steps already logged */
+	bool behind_told;           /* control loop: the wall was behind at the last look */
+	uint32_t state_told;        /* control loop: enum sf_shm_state, as logged */
+	int64_t steps_told_mono_ns; /* control loop: when steps were logged */
 };
 
 /** What the control loop should look at after a turn. */
 enum sfd_turn_news {
 	SFD_TURN_QUIET = 0,
-	SFD_TURN_MARK = 1,  /* mark_wanted was raised */
-	SFD_TURN_CLOCK = 2, /* a clock step was counted, or the wall has caught up */
+	SFD_TURN_MARK = 1, /* mark_wanted was raised */
+	/* a clock step was counted, the wall has caught up, or the stream's state has changed */
+	SFD_TURN_CLOCK = 2,
 };
 
 /** What an sfd that has ended left for a stream; -1: nothing. */
@@ -75,6 +78,8 @@ void sfd_stream_session_begin(struct sfd_stream *stream);
 /** Beat thread: one turn. @return monotonic time of the next, ns */
 int64_t sfd_stream_turn(struct sfd_stream *stream, struct sfd_now now, unsigned *news);
 
+/** Control loop: embedded time less wall time, measured now. */
+int64_t sfd_stream_offset_ns(const struct sfd_stream *stream);
 /** Control loop: the wall was behind at the last call, and is not any more. */
 bool sfd_stream_has_caught_up(struct sfd_stream *stream);
 /** Control loop: clock steps were counted since the last call. */

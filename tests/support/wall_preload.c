@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* SPDX-FileCopyrightText: The sfd authors */
 /*
- * Preloaded into a real sfd: its wall clock is the host's, moved by what the test's wall.c says in a
- * shared file; so is what the kernel thinks of it. The monotonic clock, on which clients live, is
+ * Preloaded into a real sfd: its wall clock is the host's, moved by what the test's wall.c says in
+ * a shared file; so is what the kernel thinks of it. The monotonic clock, on which clients live, is
  * left alone. Reads the kernel's clock by a system call, and nothing else once it is loaded: so it
- * works below sanitizers, seccomp filters and a beat that reads the clock a thousand times a second.
+ * works below sanitizers, seccomp filters and a beat that reads the clock a thousand times a
+ * second.
  */
 #include "tests/support/wall.h"
 
