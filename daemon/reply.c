@@ -6,6 +6,7 @@
 #include "daemon/reply.h"
 
 #include "daemon/log.h"
+#include "daemon/sync.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -174,6 +175,16 @@ static void reply_attach(struct sfd_connection *connection, struct sfd_stream *s
 	sfd_stats_add(stream->stats, SF_COUNTER_attaches, 1);
 }
 
+static void gauge_sync(struct sfd_stats *stats)
+{
+	struct sfd_sync sync = sfd_sync_read();
+
+	sfd_stats_set(stats, SF_COUNTER_clock_sync, sync.state);
+	sfd_stats_set(stats, SF_COUNTER_clock_error_max_us, (uint64_t)sync.error_max_us);
+	sfd_stats_set(stats, SF_COUNTER_clock_error_est_us, (uint64_t)sync.error_est_us);
+	sfd_stats_set(stats, SF_COUNTER_clock_leap, sync.leap);
+}
+
 /** Values that nobody else keeps: read now from the ring and the clocks. */
 static void gauge(struct sfd_control_state *state, struct sfd_stream *stream)
 {
@@ -206,6 +217,7 @@ static void gauge(struct sfd_control_state *state, struct sfd_stream *stream)
 		      atomic_load_explicit(&stream->mark_tick, memory_order_relaxed));
 	sfd_stats_set(stats, SF_COUNTER_runway_ms,
 		      horizon > now ? (horizon - now) * layout->tick_ms : 0);
+	gauge_sync(stats);
 	sfd_stats_set(stats, SF_COUNTER_requests_bad, state->requests_bad);
 	sfd_stats_set(stats, SF_COUNTER_uptime_ms,
 		      (uint64_t)(clock_ns(CLOCK_MONOTONIC) - stream->started_mono_ns) / 1000000);
@@ -235,6 +247,8 @@ static void reply_stats(struct sfd_control_state *state, struct sfd_connection *
 	reply->layout = grants->layout;
 	for (int i = 0; i < SF_COUNTER_COUNT; i++)
 		reply->counter[i] = sfd_stats_get(stream->stats, (enum sf_counter)i);
+	/* The beat thread's is as old as its last turn. */
+	reply->counter[SF_COUNTER_wall_offset_us] = (uint64_t)(sfd_stream_offset_ns(stream) / 1000);
 	memcpy(reply->node, grants->node, sizeof(reply->node));
 }
 

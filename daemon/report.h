@@ -8,11 +8,16 @@
 #define SFD_REPORT_H
 
 #include "daemon/stream.h"
+#include "daemon/sync.h"
 
 /** A stream was opened: what it is, and what its clock makes of the stores. */
-void sfd_report_start(const struct sfd_stream *stream);
+void sfd_report_start(struct sfd_stream *stream);
 
 /** The beat thread has news: logs what has changed since the last call. */
 void sfd_report_news(struct sfd_stream *stream);
+
+/** What the kernel thinks of its clock, when that is not what `*told` says; SFD_SYNC_GOOD there
+ *  says nothing to begin with. */
+void sfd_report_sync(enum sfd_sync_state *told);
 
 #endif

@@ -157,6 +157,7 @@ static void on_news(struct sfd_request *request, int result)
 	(void)!read(server->news_fd, &count, sizeof(count));
 	for (size_t i = 0; i < server->stream_count; i++)
 		sfd_report_news(&server->stream[i]);
+	sfd_report_sync(&server->sync_told); /* news come every ten seconds, if nothing happens */
 	sfd_marks_raise(&server->marks);
 }
 
@@ -315,6 +316,7 @@ static int start(struct sfd_server *server)
 	if (error < 0)
 		return sfd_server_complain(error, &why, "beat thread");
 	server->beating = true;
+	sfd_report_sync(&server->sync_told);
 	/* Last: whoever finds the socket finds a daemon that publishes. */
 	error = open_control(server, &why);
 	if (error == 0)
@@ -377,6 +379,7 @@ int sfd_server_run(const struct sfd_config *config, const struct sfd_flags *flag
 	struct sfd_server server = {.config = config,
 				    .flags = flags,
 				    .argv = argv,
+				    .sync_told = SFD_SYNC_GOOD,
 				    .runtime_lock_fd = -1,
 				    .state_lock_fd = -1,
 				    .node_lock_fd = -1,

@@ -11,6 +11,7 @@
 #include "daemon/control.h"
 #include "daemon/handover.h"
 #include "daemon/marks.h"
+#include "daemon/sync.h"
 #include "daemon/upgrade.h"
 
 #include <stdbool.h>
@@ -32,6 +33,7 @@ struct sfd_server {
 	struct sfd_beat beat;
 	bool beating; /* the thread runs */
 	struct sfd_marks marks;
+	enum sfd_sync_state sync_told;
 	struct sfd_upgrade upgrade;
 	bool hands_over; /* from the request until it has failed */
 	bool is_ready;   /* to become the next program */

@@ -324,7 +324,7 @@ int sfd_stream_open(struct sfd_stream *stream, const struct sfd_config *config,
 		error = make_ring(stream, &beginning, why);
 	if (error == 0)
 		error = sfd_stats_open(stream_config->name, stream->adopted ? legacy->stats_fd : -1,
-				       stream->stats, stream->stats_fd, why);
+				       &stream->stats, &stream->stats_fd, why);
 	if (error < 0)
 		goto out;
 	sfd_stats_set(stream->stats, SF_COUNTER_restarts, stream->session - 1);
