@@ -39,6 +39,8 @@ static const struct command commands[] = {
 	 "show what the daemon and its streams are doing"},
 	{"upgrade", sfctl_cmd_upgrade, SFCTL_USES_SOCKET | SFCTL_USES_JSON,
 	 "have the running sfd become another program"},
+	{"doctor", sfctl_cmd_doctor, SFCTL_USES_ALL,
+	 "say whether all is well, and what helps if not"},
 	{"bench", sfctl_cmd_bench, SFCTL_USES_ALL,
 	 "measure how fast IDs can be had, and check them"},
 };

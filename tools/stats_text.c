@@ -3,6 +3,8 @@
 /*
  * Statistics as text for people, less than 80 columns wide. Main thread only.
  */
+#include "shm/words.h"
+#include "tools/clock_text.h"
 #include "tools/layout_option.h"
 #include "tools/number.h"
 #include "tools/stats.h"
@@ -44,32 +46,15 @@ static const char *counter(const struct sf_control_stats *stats, enum sf_counter
 	return text->text;
 }
 
-static void duration_format(int64_t ms, char *buffer, size_t size)
-{
-	int64_t seconds = ms / 1000;
-
-	if (seconds < 60)
-		(void)snprintf(buffer, size, "%" PRId64 "s", seconds);
-	else if (seconds < 3600)
-		(void)snprintf(buffer, size, "%" PRId64 "m%02" PRId64 "s", seconds / 60,
-			       seconds % 60);
-	else if (seconds < 86400)
-		(void)snprintf(buffer, size, "%" PRId64 "h%02" PRId64 "m", seconds / 3600,
-			       seconds / 60 % 60);
-	else
-		(void)snprintf(buffer, size, "%" PRId64 "d%02" PRId64 "h", seconds / 86400,
-			       seconds / 3600 % 24);
-}
-
 static void head_print(const struct sfctl_stats *stats)
 {
 	const struct sf_control_stats *first = &stats->stream[0].stats;
 	bool is_beating = false;
-	char up[32];
+	char up[SF_WORDS_MAX];
 
 	for (uint32_t i = 0; i < stats->stream_count; i++)
 		is_beating |= sfctl_counter(&stats->stream[i].stats, SF_COUNTER_beating) != 0;
-	duration_format((int64_t)sfctl_counter(first, SF_COUNTER_uptime_ms), up, sizeof(up));
+	sf_duration_words((int64_t)sfctl_counter(first, SF_COUNTER_uptime_ms), up);
 	printf("sfd %s  pid %u  up %s  %s  beat: %s\n", first->version, first->pid, up,
 	       first->loop == 0 ? "io_uring" : "poll", is_beating ? "beating" : "idle");
 }
@@ -78,7 +63,7 @@ static const char *state_explained(uint32_t state)
 {
 	switch (state) {
 	case SF_SHM_WAITING:
-		return "waiting for the clock: it is before the layout's epoch";
+		return "waiting for clock: it is before the layout's epoch";
 	case SF_SHM_EXHAUSTED:
 		return "exhausted: the clock is past the layout's end";
 	case SF_SHM_STOPPED:
@@ -203,6 +188,30 @@ static void ring_print(const struct sf_control_stats *stats)
 
 static void clock_print(const struct sf_control_stats *stats)
 {
+	const char *meanwhile = sfctl_clock_meanwhile(stats);
+	const char *leap = sfctl_clock_leap(stats);
+	char text[SFCTL_CLOCK_TEXT_MAX];
+	struct grouped a;
+	struct grouped b;
+
+	sfctl_clock_sync(stats, text);
+	printf(LABEL " %s\n", "clock", text);
+	if (leap)
+		printf(LABEL " %s\n", "", leap);
+	printf(LABEL " %s steps forward, %s back\n", "",
+	       counter(stats, SF_COUNTER_clock_steps_forward, &a),
+	       counter(stats, SF_COUNTER_clock_steps_back, &b));
+	sfctl_clock_offset(stats, text);
+	printf(LABEL " %s\n", "embedded time", text);
+	if (!meanwhile)
+		return;
+	sfctl_clock_end(stats, text);
+	printf(LABEL " %s until the wall has caught up,\n", "", meanwhile);
+	printf(LABEL " %s\n", "", text);
+}
+
+static void daemon_print(const struct sf_control_stats *stats)
+{
 	struct grouped a;
 	struct grouped b;
 	struct grouped c;
@@ -213,10 +222,7 @@ static void clock_print(const struct sf_control_stats *stats)
 	printf(LABEL " latest %s us after its tick, %s late by a tick or more\n", "",
 	       counter(stats, SF_COUNTER_beat_late_max_us, &a),
 	       counter(stats, SF_COUNTER_beats_late, &b));
-	printf(LABEL " %s steps forward, %s back, wall offset %" PRId64 " us\n", "clock",
-	       counter(stats, SF_COUNTER_clock_steps_forward, &a),
-	       counter(stats, SF_COUNTER_clock_steps_back, &b),
-	       (int64_t)sfctl_counter(stats, SF_COUNTER_wall_offset_us));
+	clock_print(stats);
 	printf(LABEL " %s\n", "restarts", counter(stats, SF_COUNTER_restarts, &a));
 	printf(LABEL " %s attached, %s attaches, %s refused, %s bad requests\n", "clients",
 	       group(sfctl_counter(stats, SF_COUNTER_clients)).text,
@@ -261,7 +267,7 @@ void sfctl_stats_print(const struct sfctl_stats *stats)
 			nodes_print(&stream->stats);
 		ids_print(&stream->stats);
 		ring_print(&stream->stats);
-		clock_print(&stream->stats);
+		daemon_print(&stream->stats);
 		clients_print(stream);
 	}
 }

@@ -67,6 +67,7 @@ checksum:verify json
 content-id json
 stamp socket stream
 stats socket stream json
+doctor socket stream json
 bench socket stream json
 EOF
 SFD_STREAM=x SFD_SOCKET=x prints what_the_environment_says_is_no_option 00000000000000ff -- convert --to hex 255

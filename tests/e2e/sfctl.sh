@@ -66,6 +66,19 @@ kill $taker
 expect 1 stats_of_another_stream other -- stats --stream other
 expect 2 stats_refuses_watch '' -- stats --watch never
 
+# ---- doctor ----
+expect 0 doctor_text 'ok       default state: running' -- doctor
+holds doctor_begins_each_line_with_a_level [ "$(grep -cvE '^(ok|warning|failure) +[a-z ]+: ' "$work/out")" -eq 0 ]
+expect 0 doctor_json '' -- doctor --json
+holds doctor_json_has_findings jq -e '.ok and (.findings | length == 10) and all(.findings[];
+	.level and .text and (.stream == null or .stream == "default")) and
+	any(.findings[]; .check == "clock")' "$work/out"
+expect 1 doctor_of_another_stream 'failure  sfd: ' -- doctor --stream other
+expect 1 doctor_without_sfd 'start sfd' -- doctor --socket "$work/none"
+expect 1 doctor_json_without_sfd '' -- doctor --socket "$work/none" --json
+holds doctor_json_says_so jq -e '.ok == false and .findings[0].level == "failure"' "$work/out"
+expect 2 doctor_refuses_arguments '' -- doctor default
+
 # ---- bench ----
 for mode in next call ordered fill range; do
 	expect 0 "bench_$mode" '' -- bench --mode $mode --ids 50000 --processes 2 --threads 2 --verify --json
@@ -104,7 +117,7 @@ expect 0 version sfctl -- --version
 expect 2 no_command '' --
 expect 2 unknown_command '' -- frobnicate
 expect 2 unknown_option '' -- next --frobnicate
-for command in next decode encode stats bench stamp; do
+for command in next decode encode stats doctor bench stamp; do
 	expect 0 "${command}_help_ends_with_examples" Examples -- $command --help
 	holds "${command}_help_has_80_columns" [ "$(awk 'length > 80' "$work/out" | wc -l)" -eq 0 ]
 done
