@@ -122,13 +122,22 @@ static bool ends_wrongly(const struct sfd_clock *clock, struct sfd_now now, int6
 void sfd_clock_init(struct sfd_clock *clock, enum sfd_clock_policy policy, struct sfd_now now,
 		    const struct sfd_clock_start *start)
 {
-	*clock = (struct sfd_clock){.policy = policy, .in_force = policy, .seen = now};
+	*clock = (struct sfd_clock){
+		.policy = policy, .in_force = policy, .seen = now, .slews_from_ns = INT64_MAX};
 	run(clock, now.mono_ns, now.wall_ns, SHIFT_FULL_SPEED);
 	if (start->not_before_ns <= now.wall_ns + TOLERANCE_NS)
 		return;
 	if (!start->went_back)
 		clock->in_force = SFD_CLOCK_SLEW;
+	else if (start->stored_unix_ns > 0)
+		clock->slews_from_ns = start->stored_unix_ns;
 	fall_behind(clock, now.mono_ns, start->not_before_ns, start->not_before_ns - now.wall_ns);
+}
+
+/** Callers wait or are refused. */
+static bool holds_up(const struct sfd_clock *clock)
+{
+	return clock->in_force == SFD_CLOCK_WAIT || clock->in_force == SFD_CLOCK_REFUSE;
 }
 
 /** The page is ahead of the wall. */
@@ -140,6 +149,7 @@ static enum sfd_clock_event update_ahead(struct sfd_clock *clock, struct sfd_now
 	if (step < 0) {
 		clock->in_force = clock->policy;
 		clock->drifts = false;
+		clock->slews_from_ns = INT64_MAX;
 		fall_behind(clock, now.mono_ns, shown, lead);
 		return SFD_CLOCK_BACK;
 	}
@@ -149,7 +159,9 @@ static enum sfd_clock_event update_ahead(struct sfd_clock *clock, struct sfd_now
 		fall_behind(clock, now.mono_ns, shown, lead);
 		return SFD_CLOCK_FOLLOWED;
 	}
-	if (clock->in_force == SFD_CLOCK_SLEW || !ends_wrongly(clock, now, lead)) {
+	if (holds_up(clock) && now.wall_ns >= clock->slews_from_ns)
+		clock->in_force = SFD_CLOCK_SLEW;
+	else if (clock->in_force == SFD_CLOCK_SLEW || !ends_wrongly(clock, now, lead)) {
 		clock->lead_ns = lead;
 		return step > 0 ? SFD_CLOCK_FORWARD : SFD_CLOCK_STEADY;
 	}

@@ -42,6 +42,7 @@ struct sfd_clock {
 	int64_t lead_ns;          /* page less wall at the last update, 0 while they agree */
 	bool drifts;              /* and that is because the wall is slow, not because it stepped */
 	struct sfd_now seen;      /* by the last update */
+	int64_t slews_from_ns;    /* at this time of the wall nobody is held up any more */
 	/* policy `ahead`, while behind: the page had the wall not stepped */
 	int64_t free_mono_ns;
 	int64_t free_unix_ns;
@@ -67,6 +68,9 @@ struct sfd_clock_start {
 	/* The wall went back. Otherwise the lead is a mark's, which is raised ahead of the time
 	 * that was ever shown: that is slewed, whatever the policy. */
 	bool went_back;
+	/* The wall's time when the mark was stored; 0: the lead is no mark's. What a wall that went
+	 * back lacks beyond it is the mark's lead again. */
+	int64_t stored_unix_ns;
 };
 
 void sfd_clock_init(struct sfd_clock *clock, enum sfd_clock_policy policy, struct sfd_now now,

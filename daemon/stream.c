@@ -128,6 +128,7 @@ static int open_stores(struct sfd_stream *stream, const struct sfd_config *confi
 		/* A mark is ahead of all that was published: start at once, and slew. */
 		not_before(ret, &own->layout, ret->above + 1);
 		ret->clock.went_back = stream->started_unix_ns < found.written_unix_ns;
+		ret->clock.stored_unix_ns = found.written_unix_ns;
 	}
 	return 0;
 }

@@ -93,8 +93,9 @@ END_TEST
 START_TEST(init_behind_the_last_daemon_stands_still_there)
 {
 	t_clock_now = (struct sfd_now){.mono_ns = MONO, .wall_ns = WALL};
-	sfd_clock_init(&t_clock, t_clock_policies[_i].policy, t_clock_now,
-		       &(struct sfd_clock_start){WALL + SECOND, true});
+	sfd_clock_init(
+		&t_clock, t_clock_policies[_i].policy, t_clock_now,
+		&(struct sfd_clock_start){.not_before_ns = WALL + SECOND, .went_back = true});
 	ck_assert_int_eq(t_clock_shown(), WALL + SECOND);
 	ck_assert_int_eq(t_clock_behind(), t_clock_policies[_i].behind);
 	ck_assert_int_eq(t_clock.lead_ns, SECOND);
@@ -106,11 +107,13 @@ START_TEST(init_behind_the_last_daemon_stands_still_there)
 	ck_assert_int_eq(t_clock_shown(), t_clock_now.wall_ns);
 	/* not behind at all, or by less than the noise */
 	sfd_clock_init(&t_clock, t_clock_policies[_i].policy, t_clock_now,
-		       &(struct sfd_clock_start){t_clock_now.wall_ns - SECOND, true});
+		       &(struct sfd_clock_start){.not_before_ns = t_clock_now.wall_ns - SECOND,
+						 .went_back = true});
 	ck_assert_int_eq(t_clock_shown(), t_clock_now.wall_ns);
 	ck_assert_int_eq(t_clock_behind(), SF_SHM_BEHIND_NOTHING);
 	sfd_clock_init(&t_clock, t_clock_policies[_i].policy, t_clock_now,
-		       &(struct sfd_clock_start){t_clock_now.wall_ns + NOISE, true});
+		       &(struct sfd_clock_start){.not_before_ns = t_clock_now.wall_ns + NOISE,
+						 .went_back = true});
 	ck_assert_int_eq(t_clock_behind(), SF_SHM_BEHIND_NOTHING);
 }
 END_TEST
@@ -120,8 +123,9 @@ END_TEST
 START_TEST(init_below_a_mark_alone_slews)
 {
 	t_clock_now = (struct sfd_now){.mono_ns = MONO, .wall_ns = WALL};
-	sfd_clock_init(&t_clock, t_clock_policies[_i].policy, t_clock_now,
-		       &(struct sfd_clock_start){WALL + SECOND, false});
+	sfd_clock_init(
+		&t_clock, t_clock_policies[_i].policy, t_clock_now,
+		&(struct sfd_clock_start){.not_before_ns = WALL + SECOND, .went_back = false});
 	ck_assert_int_eq(t_clock_shown(), WALL + SECOND);
 	ck_assert_int_eq(t_clock_behind(), SF_SHM_BEHIND_NOTHING);
 	ck_assert_int_eq(t_clock.lead_ns, SECOND);
@@ -148,8 +152,9 @@ START_TEST(update_after_a_step_back_below_a_mark_puts_the_policy_in_force)
 	int64_t before;
 
 	t_clock_now = (struct sfd_now){.mono_ns = MONO, .wall_ns = WALL};
-	sfd_clock_init(&t_clock, t_clock_policies[_i].policy, t_clock_now,
-		       &(struct sfd_clock_start){WALL + SECOND, false});
+	sfd_clock_init(
+		&t_clock, t_clock_policies[_i].policy, t_clock_now,
+		&(struct sfd_clock_start){.not_before_ns = WALL + SECOND, .went_back = false});
 	t_clock_pass(SECOND);
 	ck_assert_int_eq(t_clock_update(), SFD_CLOCK_STEADY);
 	before = t_clock_shown();

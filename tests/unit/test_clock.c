@@ -57,14 +57,16 @@ END_TEST
 
 START_TEST(init_behind_the_last_daemon_starts_there_and_slews)
 {
-	sfd_clock_init(&policy, SFD_CLOCK_SLEW, now,
-		       &(struct sfd_clock_start){WALL + SECOND, true});
+	sfd_clock_init(
+		&policy, SFD_CLOCK_SLEW, now,
+		&(struct sfd_clock_start){.not_before_ns = WALL + SECOND, .went_back = true});
 	ck_assert_int_eq(shown(), WALL + SECOND);
 	ck_assert_int_eq(policy.lead_ns, SECOND);
 	pass(SECOND);
 	ck_assert_int_eq(shown(), WALL + SECOND + SECOND / 2);
 	sfd_clock_init(&policy, SFD_CLOCK_SLEW, now,
-		       &(struct sfd_clock_start){now.wall_ns - SECOND, true});
+		       &(struct sfd_clock_start){.not_before_ns = now.wall_ns - SECOND,
+						 .went_back = true});
 	ck_assert_int_eq(shown(), now.wall_ns);
 }
 END_TEST
