@@ -39,5 +39,6 @@ int64_t t_clock_remaining(void);
 void t_add_clock_page(Suite *suite);
 void t_add_clock_policies(Suite *suite);
 void t_add_clock_borrow(Suite *suite);
+void t_add_clock_drift(Suite *suite);
 
 #endif

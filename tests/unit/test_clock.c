@@ -297,6 +297,7 @@ int main(void)
 	t_add_clock_page(suite);
 	t_add_clock_policies(suite);
 	t_add_clock_borrow(suite);
+	t_add_clock_drift(suite);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

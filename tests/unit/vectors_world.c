@@ -50,7 +50,7 @@ void t_world_open(struct t_world *world, const struct t_world_setup *setup)
 		&world->clock, setup->policy,
 		(struct sfd_now){.mono_ns = atomic_load_explicit(&t_mono_ns, memory_order_relaxed),
 				 .wall_ns = setup->unix_ns},
-		&(struct sfd_clock_start){setup->unix_ns, false});
+		&(struct sfd_clock_start){.not_before_ns = setup->unix_ns});
 	turn(world);
 	world->client = t_client_open(&world->ring, setup->wait ? setup->wait : SF_WAIT_NONE);
 	world->cursor = t_cursor_open(world->client);
