@@ -113,6 +113,8 @@ void t_stream_init(const struct t_stream_setup *setup)
 	client_wait = setup->wait ? setup->wait : SF_WAIT_NONE;
 	atomic_store_explicit(&t_mono_ns, FIRST_MONO_NS, memory_order_relaxed);
 	wall_less_mono_ns = (setup->is_later ? LATER_WALL_NS : FIRST_WALL_NS) - FIRST_MONO_NS;
+	if (setup->wall_ns)
+		wall_less_mono_ns = setup->wall_ns - FIRST_MONO_NS;
 	t_mono_step_ns = 0;
 	t_sleeps = 0;
 	t_sleep_ring = NULL;

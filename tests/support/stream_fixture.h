@@ -27,6 +27,7 @@ struct t_stream_setup {
 	/* The wall is ahead of the host's, which mark files say that they were written at: so it
 	 * has not gone back since. Else it has, when only the mark is left. */
 	bool is_later;
+	int64_t wall_ns; /* the wall at the start, if neither */
 };
 
 /** The stream of now. */

@@ -21,5 +21,6 @@ extern const char *const t_policy_layouts[];
 void t_add_policies_restart(Suite *suite);
 void t_add_policies_wait(Suite *suite);
 void t_add_policies_ahead(Suite *suite);
+void t_add_policies_clocks(Suite *suite);
 
 #endif

@@ -278,6 +278,7 @@ int main(void)
 	suite_add_tcase(suite, cases);
 	t_add_policies_wait(suite);
 	t_add_policies_ahead(suite);
+	t_add_policies_clocks(suite);
 	t_add_policies_restart(suite);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
