@@ -188,11 +188,12 @@ static int check_new(const struct sfd_config *old, const struct sfd_stream_confi
 		if (!share_machine(stream, &old->stream[i], &id))
 			continue;
 		if (why)
-			(void)snprintf(why->text, sizeof(why->text),
-				       "stream %s: machine id %.32s cannot come from stream %s while "
-				       "sfd runs: restart sfd, or give the new stream another "
-				       "machine id",
-				       stream->name, id.text, old->stream[i].name);
+			(void)snprintf(
+				why->text, sizeof(why->text),
+				"stream %s: machine id %.32s cannot come from stream %s while "
+				"sfd runs: restart sfd, or give the new stream another "
+				"machine id",
+				stream->name, id.text, old->stream[i].name);
 		return -EPERM;
 	}
 	return 0;

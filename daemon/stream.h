@@ -75,6 +75,11 @@ void sfd_stream_close(struct sfd_stream *stream);
 /** A mark of this session is durable: from here on the runtime record counts. Idempotent. */
 void sfd_stream_session_begin(struct sfd_stream *stream);
 
+/** Shows to the control loop how far the wall is behind, and how that will go on. */
+void sfd_stream_tell_clock(struct sfd_stream *stream);
+/** What the mark should be when `tick` is the first of a runway. */
+uint64_t sfd_stream_mark_for(const struct sfd_stream *stream, uint64_t tick);
+
 /** Beat thread: one turn. @return monotonic time of the next, ns */
 int64_t sfd_stream_turn(struct sfd_stream *stream, struct sfd_now now, unsigned *news);
 

@@ -11,11 +11,13 @@ static struct sfd_now clock_now(void);
 /* NOLINTNEXTLINE(readability-identifier-naming): the name is the product's */
 #define sfd_clock_now clock_now
 #include "daemon/stream.c" /* NOLINT(bugprone-suspicious-include) */
+#include "daemon/stream_open.c" /* NOLINT(bugprone-suspicious-include) */
 #undef sfd_clock_now
 
 #include "tests/support/state.h"
 #include "tests/support/stream_fixture.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define FIRST_MONO_NS INT64_C(1000000000000000)
