@@ -153,7 +153,7 @@ started_anew() {
 }
 kill_main() { host systemctl kill --kill-whom=main -s KILL sfd; }
 hang() { # thread
-	host hang_thread "$(show MainPID)" "$1" &
+	host hang_thread "$(show MainPID)" "$1" >/dev/null &
 }
 hang_beat() { hang sfd-beat; }
 hang_main() { hang sfd; }

@@ -66,7 +66,7 @@ boot() {
 	for _ in $(seq 300); do
 		pid1=$(pgrep -P "$boot_pid" | head -n 1)
 		[ "$(cat "/proc/${pid1:-0}/comm" 2>/dev/null)" = systemd ] &&
-			host systemctl is-active --quiet basic.target && return
+			host systemctl is-active --quiet basic.target 2>/dev/null && return
 		kill -0 "$boot_pid" 2>/dev/null || break
 		sleep 0.1
 	done
