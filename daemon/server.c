@@ -17,6 +17,7 @@
 #include "daemon/log.h"
 #include "daemon/marks.h"
 #include "daemon/notify.h"
+#include "daemon/orphans.h"
 #include "daemon/report.h"
 #include "daemon/upgrade.h"
 
@@ -174,21 +175,33 @@ static void stop(struct sfd_server *server)
 	sfd_marks_finish(&server->marks, server->beat.last_tick, on_marks_final, server);
 }
 
-static void on_signal(struct sfd_request *request, int result)
+static void take_signal(struct sfd_server *server, const struct signalfd_siginfo *info)
 {
-	struct sfd_server *server = request->owner;
-	struct signalfd_siginfo info = {0};
-
-	if (result < 0)
+	if (info->ssi_signo == SIGCHLD) {
+		sfd_orphans_reap(server->upgrade.pid);
 		return;
-	if (read(server->signal_fd, &info, sizeof(info)) != sizeof(info) || !server->beating)
+	}
+	if (!server->beating)
 		return;
 	sfd_log(SFD_LOG_INFO, "%s on signal %u from pid %u",
-		info.ssi_signo == SIGHUP ? "reloading" : "stopping", info.ssi_signo, info.ssi_pid);
-	if (info.ssi_signo == SIGHUP)
+		info->ssi_signo == SIGHUP ? "reloading" : "stopping", info->ssi_signo,
+		info->ssi_pid);
+	if (info->ssi_signo == SIGHUP)
 		sfd_server_reload(server);
 	else
 		stop(server);
+}
+
+static void on_signal(struct sfd_request *request, int result)
+{
+	struct sfd_server *server = request->owner;
+	struct signalfd_siginfo info;
+
+	if (result < 0)
+		return;
+	/* All of them: several that came together are told of once. */
+	while (read(server->signal_fd, &info, sizeof(info)) == sizeof(info))
+		take_signal(server, &info);
 }
 
 /** Room for every connection, as far as the hard limit goes. */
@@ -212,6 +225,7 @@ static int open_descriptors(struct sfd_server *server)
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGINT);
 	(void)sigaddset(&set, SIGHUP);
+	(void)sigaddset(&set, SIGCHLD);
 	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
 	/* A full file system or a file size limit must come back as an error. */
 	(void)sigaction(SIGXFSZ, &ignore, NULL);
@@ -222,6 +236,7 @@ static int open_descriptors(struct sfd_server *server)
 	server->step_fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (server->news_fd < 0 || server->signal_fd < 0 || server->step_fd < 0)
 		return -errno;
+	sfd_orphans_reap(0); /* whose end nobody was told of */
 	return arm_step_timer(server->step_fd);
 }
 

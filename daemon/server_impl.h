@@ -38,7 +38,7 @@ struct sfd_server {
 	bool hands_over; /* from the request until it has failed */
 	bool is_ready;   /* to become the next program */
 	int news_fd;     /* eventfd of the beat thread */
-	int signal_fd;   /* SIGTERM, SIGINT, SIGHUP */
+	int signal_fd;   /* SIGTERM, SIGINT, SIGHUP, SIGCHLD */
 	int step_fd;     /* timerfd that is cancelled by clock steps */
 	struct sfd_request news;
 	struct sfd_request signals;
