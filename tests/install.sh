@@ -21,7 +21,9 @@ prefix=$(meson introspect "$build" --buildoptions |
 base=$root$prefix
 library=$(find "$root" -name 'libsfclient.so.0')
 libraries=${library%/*}
-for file in "$base"/sbin/sfd "$base"/bin/sfctl "$libraries/libsfclient.a"; do
+for file in "$base"/sbin/sfd "$base"/bin/sfctl "$libraries/libsfclient.a" \
+	"$base"/lib/systemd/system/sfd.{service,socket} "$base"/lib/{sysusers,tmpfiles}.d/sfd.conf \
+	"$base"/share/doc/sfd/sfd.conf; do
 	[ -e "$file" ] || {
 		echo "not installed: $file"
 		exit 1

@@ -80,7 +80,7 @@ in_another_container bench --ids 100000 --verify >"$work/verified" 2>&1
 holds bench_in_another_container grep -qE 'duplicates +0$' "$work/verified"
 
 # ---- stopping, and clients that live on ----
-in_another_container next -n 4000000 --timeout-ms 10000 >"$work/ids" 2>"$work/err" &
+in_another_container next -n 2000000 --timeout-ms 10000 >"$work/ids" 2>"$work/err" &
 taker=$!
 soon test -s "$work/ids"
 kill -TERM "$sfd"
@@ -91,7 +91,7 @@ holds socket_is_removed [ ! -e "$SFD_SOCKET" ]
 unshare --mount --pid --fork --mount-proc --kill-child sh "$work/container" "$work" 2>>"$work/sfd.log" &
 container=$!
 holds client_moves_over_between_containers_fc83 wait $taker
-holds client_got_every_id_once [ "$(sort -nu "$work/ids" | wc -l)" -eq 4000000 ]
+holds client_got_every_id_once [ "$(sort -nu "$work/ids" | wc -l)" -eq 2000000 ]
 
 # ---- two in one place ----
 before=$(stat -c %i "$SFD_SOCKET")
