@@ -20,6 +20,7 @@ if ! unshare --mount --pid --fork --user --map-root-user true 2>/dev/null || [ "
 	echo "100%: Checks: 0, Failures: 0, Errors: 0"
 	exit 0
 fi
+chmod 755 "$work" # for other users
 cat >"$work/sfd.conf" <<'CONF'
 [stream default]
 layout = t41 n10 s10 epoch=1288834974657
@@ -59,7 +60,6 @@ other_user() {
 		unshare --user --map-root-user --mount --pid --fork --ipc --net --uts \
 		"$SFCTL_BIN" next -n 10
 }
-chmod 755 "$work"
 if setpriv --reuid=daemon --regid=daemon --clear-groups unshare --user true 2>/dev/null &&
 	setpriv --reuid=daemon --regid=daemon --clear-groups test -x "$SFCTL_BIN"; then
 	holds client_of_another_user_in_another_container other_user
