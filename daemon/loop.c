@@ -152,7 +152,8 @@ int sfd_loop_new(enum sfd_loop_backend backend, struct sfd_loop **ret_loop, stru
 	rc = sfd_loop_new_poll(ret_loop);
 	if (rc < 0)
 		(void)snprintf(why->text, sizeof(why->text),
-			       "no memory for the control loop (ENOMEM); free some");
+			       "no control loop: %s; allow it memory, a descriptor and a thread",
+			       strerrordesc_np(-rc));
 	return rc;
 }
 

@@ -44,7 +44,7 @@ struct sfd_loop {
 
 /** @return 0 or a negative errno */
 int sfd_loop_new_uring(struct sfd_loop **ret_loop);
-/** @return 0 or -ENOMEM */
+/** @return 0 or a negative errno */
 int sfd_loop_new_poll(struct sfd_loop **ret_loop);
 
 /**

@@ -2,14 +2,15 @@
 /* SPDX-FileCopyrightText: The sfd authors */
 /*
  * The control loop on poll(2), for hosts where io_uring is not permitted. Requests wait either for
- * their descriptor or for a point in time; a cancelled request and a write to disk are due at once.
- * The loop's thread makes every call. Waits nowhere but in ppoll(), disk writes apart.
+ * their descriptor or for a point in time; a cancelled request is due at once.
+ * The loop's thread makes every call, and waits nowhere but in ppoll(): writes to disk are
+ * another thread's (loop_writer.c).
  *
  * A turn first goes through the descriptors that ppoll() found ready, then through what is due.
  * Completion functions cancel and start requests meanwhile. A cancelled request becomes due and
  * stays the loop's until the second half, so the pointers of the first half stay good.
  */
-#include "daemon/loop_impl.h"
+#include "daemon/loop_writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,14 +24,16 @@
 enum state {
 	STATE_WAITING = 1,
 	STATE_DUE,
+	STATE_WRITING, /* the writer's, which keeps its own lists */
 };
 
 struct loop_poll {
 	struct sfd_loop base;
 	struct sfd_request_list waiting; /* for the descriptor */
 	struct sfd_request_list due;     /* by deadline_ns; equal ones in order of arrival */
-	size_t count;                    /* requests on both lists */
-	size_t capacity;                 /* of the arrays; never below `count` */
+	struct sfd_writer *writer;
+	size_t count;    /* requests that are not idle */
+	size_t capacity; /* of the arrays; above `count`, since the writer's descriptor is first */
 	struct pollfd *pollfd;
 	struct sfd_request **polled; /* whose pollfd it is */
 };
@@ -79,7 +82,7 @@ static int reserve(struct loop_poll *loop)
 	struct sfd_request **polled;
 	struct pollfd *pollfd;
 
-	if (loop->count < loop->capacity)
+	if (loop->count + 1 < loop->capacity)
 		return 0;
 	pollfd = reallocarray(loop->pollfd, capacity, sizeof(*pollfd));
 	if (pollfd == NULL)
@@ -116,7 +119,8 @@ static int poll_start(struct sfd_loop *base, struct sfd_request *request)
 		make_due(loop, request, request->loop.deadline_ns);
 		break;
 	case SFD_LOOP_KIND_WRITE_SYNC:
-		make_due(loop, request, sfd_loop_now_ns());
+		request->loop.state = STATE_WRITING;
+		sfd_writer_start(loop->writer, request);
 		break;
 	case SFD_LOOP_KIND_ACCEPT:
 		make_nonblocking(request->loop.fd);
@@ -136,7 +140,10 @@ static void poll_cancel(struct sfd_loop *base, struct sfd_request *request)
 {
 	struct loop_poll *loop = from_base(base);
 
-	take(loop, request);
+	if (request->loop.state != STATE_WRITING)
+		take(loop, request);
+	else if (!sfd_writer_cancel(loop->writer, request))
+		return; /* the disk has it: its result comes */
 	make_due(loop, request, sfd_loop_now_ns());
 }
 
@@ -196,23 +203,17 @@ static void on_ready(struct loop_poll *loop, struct sfd_request *request, int ev
 	}
 }
 
-/* One write, as under io_uring, so that both backends give the same errors. */
-static int write_sync(const struct sfd_request_state *what)
+static void complete_writes(struct loop_poll *loop)
 {
-	ssize_t written;
-	int rc;
+	struct sfd_request *request;
 
-	do {
-		written = pwrite(what->fd, what->from, what->length, what->offset);
-	} while (written < 0 && errno == EINTR);
-	if (written < 0)
-		return -errno;
-	if ((size_t)written != what->length)
-		return -EIO;
-	do {
-		rc = fdatasync(what->fd);
-	} while (rc < 0 && errno == EINTR);
-	return rc < 0 ? -errno : 0;
+	while (!loop->base.stopping && (request = sfd_writer_finished(loop->writer)) != NULL) {
+		int result = request->loop.result;
+
+		loop->count--;
+		sfd_request_make_idle(request);
+		request->done(request, result);
+	}
 }
 
 static void on_due(struct loop_poll *loop, struct sfd_request *request)
@@ -222,8 +223,6 @@ static void on_due(struct loop_poll *loop, struct sfd_request *request)
 	} else if (request->loop.kind == SFD_LOOP_KIND_ACCEPT) {
 		take(loop, request);
 		make_waiting(loop, request);
-	} else if (request->loop.kind == SFD_LOOP_KIND_WRITE_SYNC) {
-		finish(loop, request, write_sync(&request->loop));
 	} else {
 		finish(loop, request, 0);
 	}
@@ -235,8 +234,10 @@ static int wait_for_events(struct loop_poll *loop)
 	const struct sfd_request *first = loop->due.first;
 	struct timespec timeout = {0};
 	int64_t left_ns;
-	nfds_t count = 0;
+	nfds_t count = 1;
 
+	loop->polled[0] = NULL;
+	loop->pollfd[0] = (struct pollfd){.fd = sfd_writer_fd(loop->writer), .events = POLLIN};
 	for (struct sfd_request *r = loop->waiting.first; r != NULL; r = r->loop.next) {
 		loop->polled[count] = r;
 		loop->pollfd[count++] = (struct pollfd){
@@ -263,10 +264,12 @@ static int poll_turn(struct sfd_loop *base)
 
 	if (count < 0)
 		return count;
-	for (int i = 0; i < count && !base->stopping; i++)
+	for (int i = 1; i < count && !base->stopping; i++)
 		if (loop->pollfd[i].revents != 0 && loop->polled[i]->loop.state == STATE_WAITING)
 			on_ready(loop, loop->polled[i], loop->pollfd[i].revents);
 
+	if (loop->pollfd[0].revents != 0)
+		complete_writes(loop);
 	/* What becomes due from here on has a later deadline and waits for the next turn. */
 	now = sfd_loop_now_ns();
 	while (!base->stopping && loop->due.first != NULL &&
@@ -291,6 +294,7 @@ static void poll_free(struct sfd_loop *base)
 {
 	struct loop_poll *loop = from_base(base);
 
+	loop->writer = sfd_writer_free(loop->writer);
 	forget(&loop->waiting);
 	forget(&loop->due);
 	free(loop->pollfd);
@@ -309,10 +313,17 @@ static const struct sfd_loop_ops poll_ops = {
 int sfd_loop_new_poll(struct sfd_loop **ret_loop)
 {
 	struct loop_poll *loop = calloc(1, sizeof(*loop));
+	int r;
 
 	if (loop == NULL)
 		return -ENOMEM;
 	loop->base.ops = &poll_ops;
-	*ret_loop = &loop->base;
-	return 0;
+	r = reserve(loop);
+	if (r == 0)
+		r = sfd_writer_new(&loop->writer);
+	if (r < 0)
+		poll_free(&loop->base);
+	else
+		*ret_loop = &loop->base;
+	return r;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* SPDX-FileCopyrightText: The sfd authors */
 /*
- * The running daemon; see server.h. The main thread runs the control loop; the beat thread is the
- * only other one. Stopping goes through the loop, so that no two writes of a mark are ever in
- * flight: the beat thread gives back the runway, then each stream's exact last tick is stored.
+ * The running daemon; see server.h. The main thread runs the control loop; there are no others but
+ * the beat thread and, on poll(2), a writer of the marks. Stopping goes through the loop, so that
+ * no two writes of a mark are ever in flight: the beat thread gives back the runway, then each
+ * stream's exact last tick is stored.
  */
 #include "daemon/server.h"
 
