@@ -148,6 +148,42 @@ int sfd_lock_dir(const char *what, const char *dir, mode_t mode, int *ret_fd, st
 			     dir, what, show_pid(holder.pid, pid, sizeof(pid)), what);
 }
 
+int sfd_lock_dir_again(const char *what, const char *dir, mode_t mode, int *fd, struct sf_why *why)
+{
+	int again = -1;
+	int r;
+
+	if (sfd_lock_is_of(dir, *fd))
+		return 0;
+	r = sfd_lock_dir(what, dir, mode, &again, why);
+	if (r < 0)
+		return r;
+	(void)close(*fd);
+	*fd = again;
+	return 1;
+}
+
+int sfd_lock_dir_holder(const char *dir, pid_t *ret_pid)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+	char path[PATH_MAX];
+	int r = 0;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/sfd.lock", dir);
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (fcntl(fd, F_GETLK, &lock) < 0)
+		r = -errno;
+	else if (lock.l_type != F_UNLCK)
+		r = 1;
+	(void)close(fd);
+	if (r == 1)
+		*ret_pid = lock.l_pid > 0 ? lock.l_pid : 0;
+	return r;
+}
+
 /** @return a descriptor, or a negative errno with a sentence */
 static int open_nodes(const char **ret_path, struct sf_why *why)
 {

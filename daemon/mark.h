@@ -44,6 +44,9 @@ struct sfd_mark_found {
 	/* the same, of all files but the stream's own: its runtime record never speaks for these */
 	uint64_t others;
 	uint64_t restarts; /* starts of a daemon on this file before this one */
+	/* A daemon of this boot wrote the stream's own: only of such a mark can the runtime record
+	 * be the exact twin. One from another host or boot, or set by hand, counts beside it. */
+	bool is_of_boot;
 	/* wall clock when the mark was written, 0: never; a wall behind it has gone back since */
 	int64_t written_unix_ns;
 };
@@ -57,6 +60,9 @@ struct sfd_mark_found {
  */
 int sfd_mark_open(const char *state_dir, const char *stream, const struct sfd_identity *identity,
 		  struct sfd_mark **ret_mark, struct sfd_mark_found *ret_found, struct sf_why *why);
+/** What sfd_mark_open() would find, with the same refusals; makes and changes nothing. */
+int sfd_mark_look(const char *state_dir, const char *stream, const struct sfd_identity *identity,
+		  struct sfd_mark_found *ret_found, struct sf_why *why);
 /** Returns NULL; NULL is fine. */
 struct sfd_mark *sfd_mark_close(struct sfd_mark *mark);
 int sfd_mark_fd(const struct sfd_mark *mark);
@@ -67,6 +73,19 @@ void sfd_mark_prepare(struct sfd_mark *mark, uint64_t tick, struct sfd_mark_writ
 void sfd_mark_written(struct sfd_mark *mark);
 /** prepare, write, fdatasync and written in one, blocking: at start and at a clean stop. */
 int sfd_mark_store(struct sfd_mark *mark, uint64_t tick);
+/** Stores a mark set by hand, in both places: no runtime record of this boot can stand for it. */
+int sfd_mark_set(struct sfd_mark *mark, uint64_t tick);
+
+/**
+ * Looks whether the file is still the one that was written, and writes it anew if somebody removed,
+ * replaced or overwrote it: what a crash leaves must be our promise. Blocks only then. Not while a
+ * prepared record is being written.
+ * @return 0; 1 when it was mended, or a negative errno, each with a sentence
+ */
+int sfd_mark_mend(struct sfd_mark *mark, struct sf_why *why);
+
+/** Sets the node ids to what stands for a hound stream's machine id. */
+void sfd_identity_of_machine(struct sfd_identity *identity, uint64_t machine);
 
 /** The mapped record of this boot. Written by the beat thread, read by the next daemon. */
 struct sfd_runtime {

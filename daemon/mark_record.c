@@ -13,15 +13,6 @@
 #include <string.h>
 #include <zlib.h>
 
-/** What lies in one place of the file. */
-enum place {
-	PLACE_EMPTY,
-	PLACE_UNKNOWN, /* no magic */
-	PLACE_DAMAGED,
-	PLACE_OTHER_VERSION,
-	PLACE_WHOLE,
-};
-
 #define CRC_BYTES ((uint32_t)sizeof(uint32_t))
 /* Magic, version, length: what records of every version begin with. */
 #define HEAD_BYTES ((uint32_t)offsetof(struct sfd_mark_record, sequence))
@@ -81,41 +72,41 @@ static bool is_sane(const struct sfd_mark_record *record, uint32_t offset)
 	       sf_layout_check(&record->layout, NULL) == 0 && has_sane_nodes(record);
 }
 
-static enum place judge(const uint8_t *bytes, size_t length, uint32_t offset,
-			struct sfd_mark_record *ret_record)
+static enum sfd_mark_place judge(const uint8_t *bytes, size_t length, uint32_t offset,
+				 struct sfd_mark_record *ret_record)
 {
 	struct sfd_mark_record record = {0};
 	uint32_t crc;
 
 	if (is_zero(bytes, length))
-		return PLACE_EMPTY;
+		return SFD_MARK_EMPTY;
 	memcpy(&record, bytes, length < sizeof(record) ? length : sizeof(record));
 	if (record.magic != SFD_MARK_MAGIC)
-		return PLACE_UNKNOWN;
+		return SFD_MARK_FOREIGN;
 	if (record.length < HEAD_BYTES + CRC_BYTES || record.length > length)
-		return PLACE_DAMAGED;
+		return SFD_MARK_DAMAGED;
 	memcpy(&crc, bytes + record.length - CRC_BYTES, sizeof(crc));
 	if (crc != checksum(bytes, record.length - CRC_BYTES))
-		return PLACE_DAMAGED;
+		return SFD_MARK_DAMAGED;
 	if (record.version != SFD_MARK_VERSION && record.version != SFD_MARK_VERSION_WIDE) {
 		*ret_record = record;
-		return PLACE_OTHER_VERSION;
+		return SFD_MARK_OTHER_VERSION;
 	}
 	if (!is_sane(&record, offset))
-		return PLACE_DAMAGED;
+		return SFD_MARK_DAMAGED;
 	*ret_record = record;
-	return PLACE_WHOLE;
+	return SFD_MARK_WHOLE;
 }
 
-static int refuse(const enum place place[2], const char *path, const struct sfd_identity *ours,
-		  struct sf_why *why)
+static int refuse(const enum sfd_mark_place place[2], const char *path,
+		  const struct sfd_identity *ours, struct sf_why *why)
 {
 	const char *what = "is not a mark file of sfd";
 	char nodes[32] = "";
 
-	if (place[0] == PLACE_DAMAGED || place[1] == PLACE_DAMAGED)
+	if (place[0] == SFD_MARK_DAMAGED || place[1] == SFD_MARK_DAMAGED)
 		what = "holds no whole record";
-	else if (place[0] == PLACE_EMPTY && place[1] == PLACE_EMPTY)
+	else if (place[0] == SFD_MARK_EMPTY && place[1] == SFD_MARK_EMPTY)
 		what = "is empty";
 	if (ours->layout.format == SF_FORMAT_SNOWFLAKE)
 		sfd_nodes_format(ours->node, ours->node_count, nodes, sizeof(nodes));
@@ -125,36 +116,56 @@ static int refuse(const enum place place[2], const char *path, const struct sfd_
 			     path, what, nodes[0] ? "machine id " : "the stream", nodes);
 }
 
-int sfd_mark_record_read(const uint8_t *bytes, size_t length, const char *path,
-			 const struct sfd_identity *ours, struct sfd_mark_content *ret_content,
-			 struct sf_why *why)
+void sfd_mark_record_look(const uint8_t *bytes, size_t length, struct sfd_mark_places *ret_places)
 {
-	struct sfd_mark_record record[2] = {0};
-	enum place place[2];
-	uint32_t newest;
-
+	*ret_places = (struct sfd_mark_places){0};
 	for (uint32_t i = 0; i < 2; i++) {
 		const uint32_t offset = i * SFD_MARK_PLACE_BYTES;
 		size_t rest = length > offset ? length - offset : 0;
 
 		if (rest > SFD_MARK_PLACE_BYTES)
 			rest = SFD_MARK_PLACE_BYTES;
-		place[i] = judge(rest > 0 ? bytes + offset : bytes, rest, offset, &record[i]);
-		if (place[i] == PLACE_OTHER_VERSION)
+		ret_places->place[i] = judge(rest > 0 ? bytes + offset : bytes, rest, offset,
+					     &ret_places->record[i]);
+	}
+}
+
+int sfd_mark_record_choose(const struct sfd_mark_places *places,
+			   struct sfd_mark_content *ret_content)
+{
+	uint64_t sequence[2] = {0};
+	uint32_t newest;
+
+	for (uint32_t i = 0; i < 2; i++)
+		if (places->place[i] == SFD_MARK_WHOLE)
+			sequence[i] = places->record[i].sequence;
+	newest = sequence[1] > sequence[0] ? 1 : 0;
+	if (sequence[newest] == 0)
+		return -EUCLEAN;
+	/* Only the very first record has no older one beside it. */
+	ret_content->is_damaged =
+		places->place[newest ^ 1] != SFD_MARK_WHOLE &&
+		(places->place[newest ^ 1] != SFD_MARK_EMPTY || sequence[newest] != 1);
+	ret_content->record = places->record[newest];
+	return 0;
+}
+
+int sfd_mark_record_read(const uint8_t *bytes, size_t length, const char *path,
+			 const struct sfd_identity *ours, struct sfd_mark_content *ret_content,
+			 struct sf_why *why)
+{
+	struct sfd_mark_places places;
+
+	sfd_mark_record_look(bytes, length, &places);
+	for (uint32_t i = 0; i < 2; i++)
+		if (places.place[i] == SFD_MARK_OTHER_VERSION)
 			return SF_SHM_REFUSE(why, -EPROTO,
 					     "%s has format version %u, this sfd knows version %u; "
 					     "start the sfd that wrote it",
-					     path, record[i].version, SFD_MARK_VERSION_WIDE + 0u);
-	}
-	if (place[0] != PLACE_WHOLE && place[1] != PLACE_WHOLE)
-		return refuse(place, path, ours, why);
-	/* What is not whole left its sequence at 0. */
-	newest = record[1].sequence > record[0].sequence ? 1 : 0;
-	/* Only the very first record has no older one beside it. */
-	ret_content->is_damaged =
-		place[newest ^ 1] != PLACE_WHOLE &&
-		(place[newest ^ 1] != PLACE_EMPTY || record[newest].sequence != 1);
-	ret_content->record = record[newest];
+					     path, places.record[i].version,
+					     SFD_MARK_VERSION_WIDE + 0u);
+	if (sfd_mark_record_choose(&places, ret_content) < 0)
+		return refuse(places.place, path, ours, why);
 	return 0;
 }
 

@@ -54,6 +54,21 @@ static_assert(sizeof(struct sfd_mark_record) == 1176, "no padding inside the che
 
 static_assert(SFD_MARK_FILE_BYTES == 2 * SFD_MARK_PLACE_BYTES, "two places");
 
+/** What lies in one place of the file. */
+enum sfd_mark_place {
+	SFD_MARK_EMPTY,
+	SFD_MARK_FOREIGN,       /* no record of sfd */
+	SFD_MARK_DAMAGED,       /* torn by a crash, cut, or altered */
+	SFD_MARK_OTHER_VERSION, /* whole, but of a format that this sfd does not know */
+	SFD_MARK_WHOLE,
+};
+
+/** Both places of a file, each judged by itself. */
+struct sfd_mark_places {
+	enum sfd_mark_place place[2];
+	struct sfd_mark_record record[2]; /* of SFD_MARK_OTHER_VERSION only what all begin with */
+};
+
 /** What a mark file says. */
 struct sfd_mark_content {
 	struct sfd_mark_record record; /* the newest whole one */
@@ -68,6 +83,16 @@ static inline uint32_t sfd_mark_record_offset(uint64_t sequence)
 
 /** Sets magic, version, length and CRC of a record that is otherwise complete. */
 void sfd_mark_record_seal(struct sfd_mark_record *record);
+
+/** Looks at the first `length` bytes of a mark file, at most SFD_MARK_FILE_BYTES. */
+void sfd_mark_record_look(const uint8_t *bytes, size_t length, struct sfd_mark_places *ret_places);
+
+/**
+ * The newest whole record of a file.
+ * @return 0, or -EUCLEAN without one; other versions are left out of account
+ */
+int sfd_mark_record_choose(const struct sfd_mark_places *places,
+			   struct sfd_mark_content *ret_content);
 
 /**
  * Judges the first `length` bytes of a mark file, at most SFD_MARK_FILE_BYTES.

@@ -20,8 +20,11 @@ struct sfd_mark_job {
 	struct sfd_stream *stream;
 	struct sfd_request request;
 	uint64_t tick; /* in flight */
-	uint64_t last; /* exact last tick of a clean stop; 0 before */
-	bool failing;  /* logged, and not again until it works */
+	int64_t started_mono_ns;
+	uint64_t last;     /* exact last tick of a clean stop; 0 before */
+	bool failing;      /* logged, and not again until it works */
+	bool used_up;      /* the same for: publishing has stopped */
+	struct sf_why why; /* of a raise that could not begin; else empty */
 };
 
 struct sfd_marks {
@@ -34,10 +37,15 @@ struct sfd_marks {
 	void (*drained)(void *owner);
 	void *owner;
 	size_t unfinished; /* streams whose last mark is still to come */
+	const char *state_dir;
+	int *state_lock_fd;
 };
 
 int sfd_marks_init(struct sfd_marks *marks, struct sfd_loop *loop, struct sfd_beat *beat,
 		   struct sfd_stream *stream, size_t stream_count);
+/** Where the marks lie: looked after before each raise, and mended when somebody removed or changed
+ *  what lies there. `*lock_fd` is the directory's lock. */
+void sfd_marks_watch(struct sfd_marks *marks, const char *state_dir, int *lock_fd);
 void sfd_marks_deinit(struct sfd_marks *marks);
 /** Starts every raise that a stream wants and that is not in flight. */
 void sfd_marks_raise(struct sfd_marks *marks);

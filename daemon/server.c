@@ -96,7 +96,8 @@ static int lock_all(struct sfd_server *server)
 	error = lock_dir("runtime", config->runtime_dir, geteuid() == 0 ? 0755 : 0700,
 			 &server->runtime_lock_fd);
 	if (error == 0)
-		error = lock_dir("state", config->state_dir, 0700, &server->state_lock_fd);
+		error = lock_dir("state", config->state_dir, SFD_STATE_MODE,
+				 &server->state_lock_fd);
 	return error < 0 ? error : lock_nodes(server);
 }
 
@@ -261,6 +262,7 @@ static int start_loop(struct sfd_server *server)
 	if (error == 0)
 		error = sfd_marks_init(&server->marks, server->loop, &server->beat, server->stream,
 				       server->stream_count);
+	sfd_marks_watch(&server->marks, server->config->state_dir, &server->state_lock_fd);
 	return error < 0 ? sfd_server_complain(error, &why, "control loop") : 0;
 }
 

@@ -5,7 +5,6 @@
  */
 #include "daemon/stream.h"
 
-#include "daemon/hardware.h"
 #include "daemon/log.h"
 #include "shm/words.h"
 
@@ -68,14 +67,8 @@ static struct sfd_identity identity_of(const struct sfd_stream_config *config)
 	struct sfd_identity identity = {.layout = config->layout, .node_count = config->node_count};
 
 	memcpy(identity.node, config->node, config->node_count * sizeof(config->node[0]));
-	if (config->layout.format == SF_FORMAT_HOUND) {
-		/* 48 bits do not fit: its low half, with a bit that no node id has. A random one is
-		 * another at each start, but the same stream's. */
-		identity.node_count = 1;
-		identity.node[0] = UINT32_C(1) << 31;
-		if ((config->machine & SFD_HARDWARE_RANDOM) == 0)
-			identity.node[0] |= (uint32_t)config->machine;
-	}
+	if (config->layout.format == SF_FORMAT_HOUND)
+		sfd_identity_of_machine(&identity, config->machine);
 	return identity;
 }
 
@@ -102,9 +95,10 @@ static int open_stores(struct sfd_stream *stream, const struct sfd_config *confi
 		 * A daemon of this boot kept this record: it is exact, and time goes on where that
 		 * daemon's page is by now. It says nothing of our machine ids on other streams;
 		 * their marks do. And if another daemon ran in between, or the mark is damaged, the
-		 * two do not agree on the session: then both count.
+		 * two do not agree on the session: then both count. So they do when the mark is
+		 * none of this boot, and its session a number of another count.
 		 */
-		if (here.session == found.restarts) {
+		if (here.session == found.restarts && found.is_of_boot) {
 			ret->above = found.others;
 			ret->generation = here.generation;
 			ret->horizon = here.horizon;
