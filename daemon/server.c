@@ -14,6 +14,7 @@
 #include "daemon/control.h"
 #include "daemon/fsys.h"
 #include "daemon/handover.h"
+#include "daemon/host.h"
 #include "daemon/lock.h"
 #include "daemon/log.h"
 #include "daemon/marks.h"
@@ -57,6 +58,19 @@ static int lock_dir(const char *what, const char *dir, mode_t mode, int *fd)
 	return error < 0 ? sfd_server_complain(error, &why, "directories") : 0;
 }
 
+/** The marks say how far this host has used its machine ids; another host's marks do not. */
+static int check_host(const struct sfd_config *config, struct sf_why *why)
+{
+	int r = sfd_host_check(config->state_dir, false, why);
+
+	if (r > 0)
+		sfd_log(SFD_LOG_INFO,
+			"this host has no /etc/machine-id: a copy of %s on another host would not "
+			"be noticed",
+			config->state_dir);
+	return r < 0 ? r : 0;
+}
+
 /** Locks every machine id of the configuration. */
 static int lock_nodes(struct sfd_server *server)
 {
@@ -76,10 +90,13 @@ static int lock_nodes(struct sfd_server *server)
 		if (stream->layout.format == SF_FORMAT_HOUND)
 			id[count++] = SFD_LOCK_HOUND | stream->machine;
 	}
-	if (count > 0 && server->node_lock_fd >= 0)
+	if (count > 0 && server->node_lock_fd >= 0) {
 		error = sfd_lock_more_nodes(server->node_lock_fd, id, count, &why);
-	else if (count > 0) /* the IDs of the other wide formats carry none */
-		error = sfd_lock_nodes(id, count, &server->node_lock_fd, &why);
+	} else if (count > 0) { /* the IDs of the other wide formats carry none */
+		error = check_host(config, &why);
+		if (error == 0)
+			error = sfd_lock_nodes(id, count, &server->node_lock_fd, &why);
+	}
 	free(id);
 	return error < 0 ? sfd_server_complain(error, &why, "machine ids") : 0;
 }
