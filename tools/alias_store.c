@@ -95,26 +95,18 @@ static int make_parents(const struct sfctl *sfctl, char *path)
 static char *default_path(const struct sfctl *sfctl)
 {
 	const char *given = sfctl_environment("SFD_ALIAS_STORE");
-	const char *state = sfctl_environment("XDG_STATE_HOME");
-	const char *home = sfctl_environment("HOME");
 	char *path = NULL;
-	int length;
+	int r = 0;
 
 	if (given)
-		length = asprintf(&path, "%s", given);
-	else if (geteuid() == 0)
-		length = asprintf(&path, "/var/lib/sfd/alias.db");
-	else if (state)
-		length = asprintf(&path, "%s/sfd/alias.db", state);
-	else if (home)
-		length = asprintf(&path, "%s/.local/state/sfd/alias.db", home);
-	else {
-		(void)sfctl_fail(sfctl, "no store is named and $HOME is not set; give --store");
-		return NULL;
-	}
-	if (length >= 0)
+		path = strdup(given);
+	else
+		r = sfctl_state_path("alias.db", &path);
+	if (r == 0 && path)
 		return path;
-	(void)sfctl_fail(sfctl, "out of memory");
+	(void)sfctl_fail(sfctl, r == -ENOENT
+					? "no store is named and $HOME is not set; give --store"
+					: "out of memory");
 	return NULL;
 }
 

@@ -35,6 +35,8 @@ static const struct command commands[] = {
 	{"stamp", sfctl_cmd_stamp, SFCTL_USES_SFD,
 	 "add an ID to each record of a stream of records"},
 	{"alias", sfctl_cmd_alias, SFCTL_USES_ALL, "lasting pairs of keys and IDs"},
+	{"mark", sfctl_cmd_mark, SFCTL_USES_STREAM | SFCTL_USES_JSON,
+	 "show marks, and set one to move a machine id to another host"},
 	{"stats", sfctl_cmd_stats, SFCTL_USES_ALL,
 	 "show what the daemon and its streams are doing"},
 	{"upgrade", sfctl_cmd_upgrade, SFCTL_USES_SOCKET | SFCTL_USES_JSON,

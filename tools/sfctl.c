@@ -133,6 +133,24 @@ int sfctl_socket_path(const struct sfctl *sfctl, char **ret_path)
 	return 0;
 }
 
+int sfctl_state_path(const char *name, char **ret_path)
+{
+	const char *state = sfctl_environment("XDG_STATE_HOME");
+	const char *home = sfctl_environment("HOME");
+	const char *slash = *name ? "/" : "";
+	int length;
+
+	if (geteuid() == 0)
+		length = asprintf(ret_path, "/var/lib/sfd%s%s", slash, name);
+	else if (state)
+		length = asprintf(ret_path, "%s/sfd%s%s", state, slash, name);
+	else if (home)
+		length = asprintf(ret_path, "%s/.local/state/sfd%s%s", home, slash, name);
+	else
+		return -ENOENT;
+	return length < 0 ? -ENOMEM : 0;
+}
+
 const char *sfctl_stream_name(const struct sfctl *sfctl)
 {
 	const char *name = sfctl->stream ? sfctl->stream : sfctl_environment("SFD_STREAM");

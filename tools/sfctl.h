@@ -104,6 +104,13 @@ const char *sfctl_environment(const char *name);
 /** Path of the control socket by --socket or the library's rule. @return 0 or -ENOMEM */
 int sfctl_socket_path(const struct sfctl *sfctl, char **ret_path);
 
+/**
+ * Path of a file in sfd's default state directory, or of that itself for an empty name. The caller
+ * frees it.
+ * @return 0, -ENOENT when $HOME is needed and not set, or -ENOMEM
+ */
+int sfctl_state_path(const char *name, char **ret_path);
+
 /** Name of the stream by --stream or the library's rule. */
 const char *sfctl_stream_name(const struct sfctl *sfctl);
 
@@ -116,6 +123,7 @@ int sfctl_cmd_convert(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_decode(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_doctor(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_encode(struct sfctl *sfctl, int argc, char **argv);
+int sfctl_cmd_mark(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_next(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_range(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_shard(struct sfctl *sfctl, int argc, char **argv);

@@ -66,6 +66,9 @@ checksum:new json
 checksum:verify json
 content-id json
 stamp socket stream
+mark:show stream json
+mark:set stream json
+mark:adopt
 stats socket stream json
 doctor socket stream json
 bench socket stream json

@@ -117,7 +117,8 @@ expect 0 version sfctl -- --version
 expect 2 no_command '' --
 expect 2 unknown_command '' -- frobnicate
 expect 2 unknown_option '' -- next --frobnicate
-for command in next decode encode stats doctor bench stamp; do
+for command in next decode encode stats doctor bench stamp mark "mark show" "mark set" "mark adopt"; do
+	# shellcheck disable=SC2086 # a command with its action
 	expect 0 "${command}_help_ends_with_examples" Examples -- $command --help
 	holds "${command}_help_has_80_columns" [ "$(awk 'length > 80' "$work/out" | wc -l)" -eq 0 ]
 done
