@@ -33,7 +33,7 @@ void t_mark_file_write(const struct t_daemon *daemon, const struct t_mark_file *
 	(void)close(fd);
 }
 
-void t_mark_file_promise_more(struct t_mark_file *file, uint64_t ticks)
+static void change(struct t_mark_file *file, uint64_t ticks, uint64_t writes)
 {
 	for (size_t i = 0; i < 2; i++) {
 		uint8_t *at = file->byte + i * SFD_MARK_PLACE_BYTES;
@@ -42,10 +42,21 @@ void t_mark_file_promise_more(struct t_mark_file *file, uint64_t ticks)
 		memcpy(&record, at, sizeof(record));
 		record.tick += ticks;
 		record.written_unix_ns += (int64_t)(ticks * record.layout.tick_ms) * 1000000;
+		record.sequence += writes;
 		record.crc = (uint32_t)crc32(0, (const uint8_t *)&record,
 					     offsetof(struct sfd_mark_record, crc));
 		memcpy(at, &record, sizeof(record));
 	}
+}
+
+void t_mark_file_promise_more(struct t_mark_file *file, uint64_t ticks)
+{
+	change(file, ticks, 0);
+}
+
+void t_mark_file_promise_less(struct t_mark_file *file, uint64_t ticks, uint64_t writes)
+{
+	change(file, 0 - ticks, writes);
 }
 
 void t_mark_file_flip_newest(struct t_mark_file *file)

@@ -19,6 +19,8 @@ void t_mark_file_read(const struct t_daemon *daemon, struct t_mark_file *ret_fil
 void t_mark_file_write(const struct t_daemon *daemon, const struct t_mark_file *file);
 /** Moves the promise of both records on, as if there had been IDs of a later time. */
 void t_mark_file_promise_more(struct t_mark_file *file, uint64_t ticks);
+/** Moves it back, in a file that has been written more often (an even number). */
+void t_mark_file_promise_less(struct t_mark_file *file, uint64_t ticks, uint64_t writes);
 /** Flips a bit of the record with the higher sequence number. */
 void t_mark_file_flip_newest(struct t_mark_file *file);
 
