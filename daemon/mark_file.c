@@ -339,6 +339,25 @@ static int write_over(const struct sfd_mark_directory *dir, struct sfd_mark *mar
 			     dir->path, dir->own_name);
 }
 
+/** Somebody took the file away, or its name. */
+static int make_anew(const struct sfd_mark_directory *dir, struct sfd_mark *mark,
+		     struct sf_why *why)
+{
+	int r = create(dir, mark, mark->last.sequence + 1, mark->last.tick, why);
+
+	if (r < 0)
+		return r;
+	/* A record that is not the very first has another one beside it. */
+	r = sfd_mark_store(mark, mark->last.tick);
+	if (r < 0)
+		return sfd_mark_refuse(dir, dir->own_name, r, "write the new mark file", why);
+	return SF_SHM_REFUSE(
+		why, 1,
+		"%s/%s was removed or replaced; it was made anew. Leave it to sfd while "
+		"that runs: a crash before now would have lost the mark",
+		dir->path, dir->own_name);
+}
+
 int sfd_mark_mend(struct sfd_mark *mark, struct sf_why *why)
 {
 	struct sfd_mark_directory dir = {.path = mark->path, .stream = mark->next.stream};
@@ -347,13 +366,7 @@ int sfd_mark_mend(struct sfd_mark *mark, struct sf_why *why)
 	if (r < 0)
 		return r;
 	if (!is_in_place(&dir, mark)) {
-		r = create(&dir, mark, mark->last.sequence + 1, mark->last.tick, why);
-		if (r == 0)
-			r = SF_SHM_REFUSE(why, 1,
-					  "%s/%s was removed or replaced; it was made anew. Leave "
-					  "it to sfd while that runs: a crash before now would "
-					  "have lost the mark",
-					  dir.path, dir.own_name);
+		r = make_anew(&dir, mark, why);
 	} else if (!is_as_written(mark)) {
 		r = write_over(&dir, mark, why);
 	}
