@@ -55,6 +55,12 @@ set_mark 1 set_while_sfd_runs_is_refused "in use by another sfd, pid $sfd" --abo
 expect 1 set_elsewhere_while_sfd_runs_is_refused 'machine id 656 is in use on this host' \
 	-- mark set --state-dir "$work/elsewhere" --layout "$layout" --machine-id 656 --above-time "$(ahead 60)"
 expect 1 adopt_while_sfd_runs_is_refused "pid $sfd" -- mark adopt --state-dir "$state"
+# FC-10, on one host: a copy of the directory of a running sfd
+cp -a "$state" "$work/copy"
+checks=$((checks + 1))
+timeout 20 "$SFD_BIN" -c "$work/sfd.conf" --runtime-dir "$work/run2" --state-dir "$work/copy" 2>"$work/err"
+[ $? -eq 1 ] && grep -q 'machine id 656 is in use on this host' "$work/err" ||
+	fail second_sfd_from_a_copy_on_the_same_host_is_refused_fc10
 stop_sfd
 expect 0 show_after_a_stop 'no sfd is using it' -- mark show --state-dir "$state"
 holds show_says_how_to_set_it_elsewhere grep -q -- '--machine-id 656' "$work/out"

@@ -99,6 +99,7 @@ END_TEST
 
 START_TEST(fc85_mend_of_a_file_that_was_written_over_writes_it_anew)
 {
+	uint8_t after[SFD_MARK_FILE_BYTES];
 	struct sfd_mark_record record;
 
 	if (_i == 1) { /* emptied */
@@ -115,6 +116,10 @@ START_TEST(fc85_mend_of_a_file_that_was_written_over_writes_it_anew)
 		ck_assert_uint_eq(found_tick(), 200);
 	}
 	expect_mended("own.mark was written over");
+	/* Theirs would win over ours between the two writes, if it had the higher number. */
+	(void)t_state_read("own.mark", after, sizeof(after));
+	memcpy(&record, after + (_i == 2 ? SFD_MARK_PLACE_BYTES : 0), sizeof(record));
+	ck_assert_uint_gt(record.sequence, _i == 2 ? 1000 : 4);
 }
 END_TEST
 
