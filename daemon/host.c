@@ -13,11 +13,13 @@
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #define MACHINE_ID_BYTES 32
+#define HASH_DIGITS 16
 #define LINE_BYTES 128
 #define NAME "host"
 
@@ -77,9 +79,11 @@ static int read_host(int dir_fd, struct host *ret_host)
 
 	if (length < 0)
 		return (int)length;
-	if (sscanf(line, "%16" SCNx64 " %64s", &ret_host->hash, ret_host->name) != 2 ||
-	    ret_host->hash == 0)
+	if (strspn(line, "0123456789abcdef") != HASH_DIGITS || line[HASH_DIGITS] != ' ')
 		return -EINVAL;
+	ret_host->hash = strtoull(line, NULL, 16);
+	(void)snprintf(ret_host->name, sizeof(ret_host->name), "%.*s",
+		       (int)strcspn(line + HASH_DIGITS + 1, "\n"), line + HASH_DIGITS + 1);
 	return 0;
 }
 

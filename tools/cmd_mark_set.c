@@ -178,7 +178,7 @@ static int tick_of_time(struct set *set, int64_t unix_ms, const char *text)
 {
 	const struct sf_layout *layout = &set->identity.layout;
 
-	if (unix_ms < layout->epoch_ms)
+	if (layout->tick_ms == 0 || unix_ms < layout->epoch_ms)
 		return sfctl_usage(set->sfctl, "%.60s lies before the layout's epoch", text);
 	set->tick = (uint64_t)(unix_ms - layout->epoch_ms) / layout->tick_ms;
 	return SFCTL_GO_ON;
