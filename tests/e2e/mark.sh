@@ -116,6 +116,7 @@ next=$("$SFCTL_BIN" next)
 holds sfd_starts_above_a_mark_set_by_hand [ "$(tick_of "$next")" -gt "$above" ]
 kill -9 "$sfd" && wait "$sfd" 2>/dev/null
 sfd=
+rm "$SFD_SOCKET" # or start_sfd would take it for that of the next
 set_mark 0 set_after_a_crash '' --above-time "$(ahead 120)" --json
 above=$(jq -r .tick "$work/out")
 start_sfd -c "$work/sfd.conf"
