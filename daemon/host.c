@@ -74,7 +74,7 @@ static struct host this_host(void)
 /** @return 0; -ENOENT for no file; -EINVAL for one that says nothing; or another negative errno */
 static int read_host(int dir_fd, struct host *ret_host)
 {
-	char line[LINE_BYTES];
+	char line[LINE_BYTES] = "";
 	ssize_t length = read_text(dir_fd, NAME, line, sizeof(line));
 
 	if (length < 0)

@@ -235,11 +235,26 @@ static int tick_of_id(struct set *set, const char *text)
 	return tick_of_time(set, (int64_t)(parts.time * 1000) + 1, text);
 }
 
-static int read_above(struct set *set)
+static int tick_of(struct set *set, int which, const char *text)
 {
-	const char *text = NULL;
 	struct sf_why why;
 	int64_t unix_ms;
+
+	if (which == ABOVE_ID)
+		return tick_of_id(set, text);
+	if (which == ABOVE_TICK)
+		return sfctl_number_parse(text, strlen(text), &set->tick) == 0
+			       ? SFCTL_GO_ON
+			       : sfctl_usage(set->sfctl, "tick \"%.60s\" is no number", text);
+	if (sfctl_time_parse(text, &unix_ms, &why) < 0)
+		return sfctl_usage(set->sfctl, "%s", why.text);
+	return tick_of_time(set, unix_ms, text);
+}
+
+static int read_above(struct set *set)
+{
+	const uint64_t last = sf_layout_last_tick(&set->identity.layout);
+	const char *text = NULL;
 	int which = ABOVE_END;
 	int status;
 
@@ -254,23 +269,16 @@ static int read_above(struct set *set)
 	if (!text)
 		return sfctl_usage(set->sfctl,
 				   "above what? give --above-tick, --above-id or --above-time");
-	if (which == ABOVE_ID)
-		status = tick_of_id(set, text);
-	else if (which == ABOVE_TICK)
-		status = sfctl_number_parse(text, strlen(text), &set->tick) == 0
-				 ? SFCTL_GO_ON
-				 : sfctl_usage(set->sfctl, "tick \"%.60s\" is no number", text);
-	else if (sfctl_time_parse(text, &unix_ms, &why) < 0)
-		status = sfctl_usage(set->sfctl, "%s", why.text);
-	else
-		status = tick_of_time(set, unix_ms, text);
-	if (status == SFCTL_GO_ON && set->tick == 0)
+	status = tick_of(set, which, text);
+	if (status != SFCTL_GO_ON)
+		return status;
+	if (set->tick == 0)
 		return sfctl_usage(set->sfctl, "tick 0 is no mark: nothing lies below it");
-	if (status == SFCTL_GO_ON && set->tick >= sf_layout_last_tick(&set->identity.layout))
+	if (set->tick >= last)
 		return sfctl_usage(set->sfctl,
 				   "%.60s leaves no ID: the layout's last tick is %" PRIu64, text,
-				   sf_layout_last_tick(&set->identity.layout));
-	return status;
+				   last);
+	return SFCTL_GO_ON;
 }
 
 /* ---- doing it ---- */

@@ -193,7 +193,8 @@ struct t_disk *t_disk_mount(const char *directory, const char *path)
 static void freeze_until(const char *path, int begun, int end)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char byte = setpgid(0, 0) == 0 && fd >= 0 && ioctl(fd, FIFREEZE, 0) == 0;
+	const bool is_frozen = setpgid(0, 0) == 0 && fd >= 0 && ioctl(fd, FIFREEZE, 0) == 0;
+	char byte = is_frozen ? 1 : 0;
 
 	(void)!write(begun, &byte, 1);
 	(void)!read(end, &byte, 1);
