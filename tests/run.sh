@@ -21,31 +21,59 @@ passed=0
 failed=0
 skipped=0
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'jobs -p | xargs -r kill 2>/dev/null; rm -rf "$work"' EXIT
 
 say() { printf '== %s\n' "$*"; }
 
-# One check that either passes or fails as a whole; its output is shown when it fails.
-check() { # name command...
-	local name=$1 log="$work/log"
-	shift
-	if "$@" >"$log" 2>&1; then
+report() { # name log seconds status
+	if [ "$4" -eq 0 ]; then
 		passed=$((passed + 1))
-		echo "ok   $name"
+		echo "ok   $1 ($3 s)"
 	else
 		failed=$((failed + 1))
-		echo "FAIL $name"
-		tail -n 40 "$log" | sed 's/^/     /'
+		echo "FAIL $1 ($3 s)"
+		tail -n 40 "$2" | sed 's/^/     /'
 	fi
 }
 
-# Runs a build's suites one after the other and adds up what Check and the scripts report.
+# One check that either passes or fails as a whole; its output is shown when it fails.
+check() { # name command...
+	local name=$1 log="$work/log" begin=$SECONDS status=0
+	shift
+	"$@" >"$log" 2>&1 || status=$?
+	report "$name" "$log" $((SECONDS - begin)) $status
+}
+
+# The same beside what follows, on what that leaves of the CPUs; reported by checks_end.
+background=()
+check_begin() { # name command...
+	local log="$work/background-${#background[@]}"
+	background+=("$1")
+	shift
+	{
+		begin=$SECONDS status=0
+		nice -n 19 "$@" >"$log" 2>&1 || status=$?
+		echo $((SECONDS - begin)) $status >"$log.end"
+	} &
+}
+checks_end() {
+	local i seconds status
+	wait
+	for i in "${!background[@]}"; do
+		read -r seconds status <"$work/background-$i.end"
+		report "${background[$i]}" "$work/background-$i" "$seconds" "$status"
+	done
+	background=()
+}
+
+# Runs a build's suites, those that allow it two at a time, and adds up what Check and the scripts
+# report.
 suites() { # build-dir label meson-test-arguments...
-	local build=$1 label=$2 log
+	local build=$1 label=$2 log begin=$SECONDS
 	shift 2
 	log="$build/meson-logs/testlog.txt"
 	say "suites: $label"
-	if ! meson test -C "$build" --no-rebuild --num-processes 1 --verbose "$@" >"$work/suite" 2>&1; then
+	if ! meson test -C "$build" --no-rebuild --num-processes 2 --verbose "$@" >"$work/suite" 2>&1; then
 		grep -E '^(Ok|Fail|Expected Fail|Unexpected Pass|Skipped|Timeout):' "$work/suite" || true
 		grep -aE ':[FE]:|TIMEOUT|FAIL|Sanitizer|runtime error' "$work/suite" | head -n 60
 		# A suite that died without a count must not pass unseen.
@@ -66,7 +94,7 @@ suites() { # build-dir label meson-test-arguments...
 	passed=$((passed + $1))
 	failed=$((failed + $2))
 	skipped=$((skipped + $3))
-	echo "     $label: $1 passed, $2 failed, $3 skipped"
+	echo "     $label: $1 passed, $2 failed, $3 skipped ($((SECONDS - begin)) s)"
 	awk '/vectors: [0-9]+ rows/ { for (i = 1; i < NF; i++) if ($i == "vectors:") n += $(i + 1) }
 		END { print "     vectors: " n + 0 " rows run" }' "$work/suite"
 }
@@ -79,27 +107,41 @@ build() { # dir compiler options...
 
 bash tools/deps.sh test || exit 1
 
+if ! $quick; then
+	say "style, beside the suites"
+	check_begin "clang-format" bash tests/style/format.sh
+	check_begin "sources: licences, sizes, atomics" bash tests/style/sources.sh
+	# every source is compiled by clang below; the linter only needs to know how
+	CC=clang meson setup "$work/clang" >/dev/null 2>&1
+	check_begin "clang-tidy" bash tests/style/tidy.sh "$work/clang"
+fi
 say "builds"
 check "gcc build, warnings are errors" build "$work/gcc" gcc
-suites "$work/gcc" "gcc"
+if $quick; then
+	suites "$work/gcc" "gcc"
+else
+	check "gcc build with coverage" build "$work/coverage" gcc -Db_coverage=true -Dbench=false
+	suites "$work/coverage" "gcc"
+	check "line coverage, at least 90 %" bash tests/coverage.sh "$work/coverage"
+	sed -n '/^line coverage/s/^/     /p' "$work/log"
+fi
 check "chaos finds planted faults" env BUILD_DIR="$work/gcc" bash tests/chaos.sh --self-test
 check "chaos, 30 seconds" env BUILD_DIR="$work/gcc" bash tests/chaos.sh 30
 if ! $quick; then
-	check "clang build, warnings are errors" build "$work/clang" clang
-	say "style"
-	check "clang-format" bash tests/style/format.sh
-	check "sources: licences, sizes, atomics" bash tests/style/sources.sh
-	check "clang-tidy" bash tests/style/tidy.sh "$work/clang"
 	say "as a newcomer"
 	check "install, link, symbols, headers" bash tests/install.sh "$work/gcc"
 	check "quickstart" bash tests/quickstart.sh
-	check "ASan and UBSan build" build "$work/asan" clang --buildtype=debugoptimized \
-		-Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true -Dbench=false
+	say "sanitizers and fuzzers"
+	check "clang build with ASan and UBSan, warnings are errors" build "$work/asan" clang \
+		--buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true
 	suites "$work/asan" "ASan and UBSan" --timeout-multiplier 4
 	check "fuzzers, 20 seconds each" bash tests/fuzz/run.sh "$work/asan"
 	check "TSan build" build "$work/tsan" clang --buildtype=debugoptimized \
 		-Db_sanitize=thread -Db_lundef=false -Dbench=false
-	suites "$work/tsan" "TSan" --timeout-multiplier 6
+	# what has but one thread cannot race
+	suites "$work/tsan" "TSan" --timeout-multiplier 6 --no-suite one-thread
+	say "style"
+	checks_end
 fi
 
 echo "$passed passed, $failed failed, $skipped skipped"
