@@ -26,8 +26,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct subject {
 	struct sfd_stream_config config;
 	struct sfd_runtime runtime;
+	struct sfd_stats stats;
 	struct sfd_stream stream;
 	uint64_t horizon;   /* as of the last look */
+	uint64_t granted;   /* the highest tick ever published; a stop takes some back */
 	uint64_t taken;     /* counters that honest clients were given */
 	uint64_t last_take; /* the highest tick among them */
 };
@@ -38,6 +40,7 @@ enum action {
 	CLAIM_FIRST,
 	CLAIM_SECOND,
 	RAISE_MARK,
+	HAND_OVER,
 	WRITE_WORD,
 	WRITE_BYTE,
 	PUNCH,
@@ -85,12 +88,13 @@ static void make(struct subject *subject, struct feed *feed)
 
 	*subject = (struct subject){0};
 	configure(&subject->config, feed);
-	*stream = (struct sfd_stream){.config = &subject->config, .runtime = &subject->runtime};
+	*stream = (struct sfd_stream){
+		.config = &subject->config, .runtime = &subject->runtime, .stats = &subject->stats};
 	start.went_back = feed_u8(feed) % 2;
 	start.not_before_ns = now.wall_ns + (feed_u8(feed) - 200) * SECOND; /* mostly before */
 	sfd_clock_init(&stream->clock, subject->config.clock_backward, now, &start);
 	require(sfd_ring_init(&stream->ring, &subject->config, clock_tick(subject), &why) == 0);
-	start_engine(stream);
+	start_engine(stream, &(struct beginning){0});
 	stream->engine.owner = OWNER;
 	subject->horizon = stream->engine.horizon;
 	atomic_store_explicit(&stream->mark_tick, mark_for(stream, subject->horizon + 1),
@@ -102,7 +106,7 @@ static void make(struct subject *subject, struct feed *feed)
 /** Published so far, which bounds what can have been claimed. */
 static uint64_t granted(const struct subject *subject)
 {
-	return sfd_stats_get(&subject->stream.stats, SF_COUNTER_ticks_published) *
+	return sfd_stats_get(&subject->stats, SF_COUNTER_ticks_published) *
 	       subject->stream.ring.shm.grants->capacity;
 }
 
@@ -114,8 +118,8 @@ static void check_counts(const struct subject *subject)
 	require(stream->engine.demand.second <= granted(subject));
 	require(stream->engine.demand.window <= granted(subject));
 	require(sfd_engine_claimed_up_to(&stream->engine) <= stream->engine.horizon);
-	require(sfd_stats_get(&stream->stats, SF_COUNTER_slots_spoilt) <=
-		sfd_stats_get(&stream->stats, SF_COUNTER_ticks_published));
+	require(sfd_stats_get(stream->stats, SF_COUNTER_slots_spoilt) <=
+		sfd_stats_get(stream->stats, SF_COUNTER_ticks_published));
 }
 
 /** The half that clients cannot write says what the engine meant. */
@@ -129,7 +133,7 @@ static void check_grants(const struct subject *subject)
 			atomic_load_explicit(&ring->grant[slot].capacity, memory_order_relaxed);
 
 		require(tick == 0 || (tick & ring->mask) == slot);
-		require(tick <= subject->horizon);
+		require(tick <= subject->granted);
 		require(capacity <= ring->grants->capacity);
 	}
 }
@@ -138,15 +142,17 @@ static void turn(struct subject *subject)
 {
 	struct sfd_stream *stream = &subject->stream;
 	const struct sf_shm_grants *grants = stream->ring.shm.grants;
-	uint64_t published = sfd_stats_get(&stream->stats, SF_COUNTER_ticks_published);
+	uint64_t published = sfd_stats_get(stream->stats, SF_COUNTER_ticks_published);
 	unsigned news = SFD_TURN_QUIET;
 	int64_t next = sfd_stream_turn(stream, now, &news);
 
 	require(next > now.mono_ns); /* nobody makes the beat thread spin */
-	published = sfd_stats_get(&stream->stats, SF_COUNTER_ticks_published) - published;
+	published = sfd_stats_get(stream->stats, SF_COUNTER_ticks_published) - published;
 	require(published <= (uint64_t)grants->runway_ticks + 1);
 	require(stream->engine.horizon >= subject->horizon);
 	subject->horizon = stream->engine.horizon;
+	if (subject->granted < subject->horizon)
+		subject->granted = subject->horizon;
 	require(sf_shm_horizon(&stream->ring.shm) == subject->horizon);
 	require(subject->horizon <= mark_of(subject));
 	require(subject->horizon <= grants->last_tick);
@@ -161,7 +167,7 @@ static void turn(struct subject *subject)
 static void check_untouched(const struct subject *second)
 {
 	require(sfd_engine_claimed(&second->stream.engine) == second->taken);
-	require(sfd_stats_get(&second->stream.stats, SF_COUNTER_slots_spoilt) == 0);
+	require(sfd_stats_get(&second->stats, SF_COUNTER_slots_spoilt) == 0);
 }
 
 /** @return the last tick of a clean stop */
@@ -174,6 +180,24 @@ static uint64_t stop(struct subject *subject)
 	require(sf_shm_horizon(&subject->stream.ring.shm) == last);
 	check_counts(subject);
 	return last;
+}
+
+/** The next sfd goes on with the claims as they are, after a pause or a clean stop. */
+static void hand_over(struct subject *subject, bool is_stop)
+{
+	struct sfd_stream *stream = &subject->stream;
+	struct sfd_ring old = stream->ring;
+	struct sf_why why = {""};
+
+	if (is_stop)
+		subject->horizon = stop(subject);
+	require(sfd_ring_adopt(&stream->ring, &subject->config, old.grants_fd, old.claims_fd,
+			       old.shm.grants->generation, &why) == 0);
+	sfd_ring_deinit(&old);
+	start_engine(stream, &(struct beginning){0});
+	stream->engine.owner = OWNER;
+	require(stream->engine.horizon == subject->horizon);
+	check_counts(subject);
 }
 
 /** A clean stop leaves what was taken below its last tick, and nobody gets anything above. */
@@ -295,6 +319,13 @@ static void act(struct subject *first, struct subject *second, struct feed *feed
 		raise_mark(first);
 		raise_mark(second);
 		break;
+	case HAND_OVER:
+		hand_over(first, feed_u8(feed) % 2);
+		hand_over(second, feed_u8(feed) % 2);
+		require(second->horizon >= second->last_take);
+		turn(first);
+		turn(second);
+		break;
 	case WRITE_WORD:
 	case WRITE_BYTE:
 	case PUNCH:
@@ -322,7 +353,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		act(&first, &second, &feed);
 	(void)stop(&first);
 	stop_untouched(&second);
-	sfd_stream_close(&first.stream);
-	sfd_stream_close(&second.stream);
+	sfd_ring_deinit(&first.stream.ring);
+	sfd_ring_deinit(&second.stream.ring);
 	return 0;
 }
