@@ -77,11 +77,21 @@ static void receive_next(struct sfd_connection *connection)
 		connection_free(connection);
 }
 
+/** A reply that a hand-over interrupts: the next sfd does not know it. @return as of sendmsg() */
+static int send_at_once(const struct sfd_connection *connection)
+{
+	ssize_t sent = sendmsg(connection->fd, &connection->header, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+	return sent < 0 ? -errno : (int)sent;
+}
+
 static void on_sent(struct sfd_request *request, int result)
 {
 	struct sfd_connection *connection = connection_of(request);
 	struct sfd_control *control = connection->control;
 
+	if (result == -ECANCELED && control->quiet)
+		result = send_at_once(connection);
 	if (result < 0 || connection->close_after_reply)
 		connection_free(connection);
 	else
