@@ -18,33 +18,16 @@ static int peer_of_fuzzer(int fd, struct sfd_peer *ret_peer);
 #include "daemon/control.c" /* NOLINT(bugprone-suspicious-include) */
 #undef sfd_peer_init
 
+#include "tests/fuzz/control_answers.h"
 #include "tests/fuzz/feed.h"
 
 #define CONNECTIONS 4
-#define STREAMS 3
 #define PENDING_MAX 8
-#define BYTES_MAX 256
-#define LISTED_USER 54321u
-#define LISTED_GROUP 54322u
+#define BYTES_MAX 1100
 #define TICKS_MAX 100000
 
 /* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-enum verdict {
-	ANSWERED,
-	REFUSED, /* and the connection goes on */
-	DROPPED, /* refused, and closed */
-	HUNG_UP, /* closed without an answer */
-};
-
-/** The answer that a message must get. */
-struct expected {
-	enum verdict verdict;
-	int status;
-	uint16_t type;
-	int stream; /* -1: none */
-};
 
 struct peer {
 	int fd; /* -1: not connected */
@@ -58,6 +41,7 @@ struct peer {
 
 static struct sfd_stream_config config[STREAMS];
 static struct sfd_runtime runtime[STREAMS];
+static struct sfd_stats stats[STREAMS];
 static struct sfd_stream stream[STREAMS];
 static struct sfd_loop *loop;
 static struct sfd_control *control;
@@ -68,6 +52,9 @@ static uint64_t attaches[STREAMS];
 static uint64_t refusals[STREAMS];
 static struct sfd_request ticking;
 static int ticks;
+static int can_upgrade;    /* what sfd says to who may ask */
+static int upgrade_result; /* what comes of it */
+static bool is_upgrading;
 
 static int peer_of_fuzzer(int fd, struct sfd_peer *ret_peer)
 {
@@ -82,81 +69,6 @@ static int peer_of_fuzzer(int fd, struct sfd_peer *ret_peer)
 	return 0;
 }
 
-/* ---- what the protocol says ---- */
-
-static bool may_attach_to(const struct peer *who, int which)
-{
-	static const bool is_open[STREAMS] = {true, false, false};
-	static const bool has_list[STREAMS] = {false, true, false};
-
-	if (who->uid == 0 || who->uid == geteuid() || is_open[which])
-		return true;
-	return has_list[which] && (who->uid == LISTED_USER || who->gid == LISTED_GROUP ||
-				   who->gid + 1 == LISTED_GROUP);
-}
-
-static int stream_named(const char *name)
-{
-	for (int i = 0; i < STREAMS; i++)
-		if (strcmp(config[i].name, name) == 0)
-			return i;
-	return -1;
-}
-
-static struct expected expect_attach(const struct peer *who,
-				     const struct sf_control_request *request)
-{
-	struct expected refused = {.verdict = REFUSED,
-				   .type = request->head.type,
-				   .status = -EPROTO,
-				   .stream = stream_named(request->stream)};
-
-	if (refused.stream < 0)
-		refused.status = -ENOENT;
-	else if (request->abi_major == SF_SHM_ABI_MAJOR &&
-		 (request->abi_minor >= 1 ||
-		  config[refused.stream].clock_backward == SFD_CLOCK_SLEW)) {
-		if (may_attach_to(who, refused.stream))
-			return (struct expected){.type = request->head.type,
-						 .stream = refused.stream};
-		refused.status = -EACCES;
-	}
-	return refused;
-}
-
-/** What `bytes` must be answered with. */
-static struct expected expect(const struct peer *who, const void *bytes, size_t length)
-{
-	const struct expected dropped = {.verdict = DROPPED, .status = -EPROTO, .stream = -1};
-	struct sf_control_request request = {0};
-	struct expected good;
-
-	if (length == 0)
-		return (struct expected){.verdict = HUNG_UP, .stream = -1};
-	memcpy(&request, bytes, length < sizeof(request) ? length : sizeof(request));
-	if (length != sizeof(request) || request.head.length != length ||
-	    request.head.magic != SF_CONTROL_MAGIC || request.head.version != SF_CONTROL_VERSION ||
-	    strnlen(request.stream, sizeof(request.stream)) == sizeof(request.stream))
-		return dropped;
-	good = (struct expected){.type = request.head.type};
-	switch (request.head.type) {
-	case SF_CONTROL_ATTACH:
-		return expect_attach(who, &request);
-	case SF_CONTROL_STATS:
-	case SF_CONTROL_CLIENTS:
-		good.stream = stream_named(request.stream);
-		if (request.stream[0] == '\0')
-			good.stream = request.index < STREAMS ? (int)request.index : -1;
-		if (good.stream < 0) {
-			good.verdict = REFUSED;
-			good.status = -ENOENT;
-		}
-		return good;
-	default:
-		return dropped;
-	}
-}
-
 /* ---- what sfd says ---- */
 
 union message {
@@ -165,6 +77,7 @@ union message {
 	struct sf_control_attached attached;
 	struct sf_control_stats stats;
 	struct sf_control_clients clients;
+	struct sf_control_upgraded upgraded;
 };
 
 static void check_refusal(const struct sf_control_refused *refused, ssize_t length)
@@ -178,7 +91,7 @@ static void check_refusal(const struct sf_control_refused *refused, ssize_t leng
 static void check_answer(const union message *reply, const struct expected *expected)
 {
 	if (expected->type == SF_CONTROL_STATS) {
-		require(strcmp(reply->stats.stream, config[expected->stream].name) == 0);
+		require(strcmp(reply->stats.stream, stream_names[expected->stream]) == 0);
 		require(reply->stats.index == (uint32_t)expected->stream);
 		require(reply->stats.stream_count == STREAMS);
 		require(memchr(reply->stats.version, '\0', sizeof(reply->stats.version)) != NULL);
@@ -187,6 +100,8 @@ static void check_answer(const union message *reply, const struct expected *expe
 		require(reply->clients.count <= reply->clients.total);
 		for (uint32_t i = 0; i < reply->clients.count; i++)
 			require(memchr(reply->clients.client[i].command, '\0', 16) != NULL);
+	} else if (expected->type == SF_CONTROL_UPGRADE) {
+		require(strcmp(reply->upgraded.before, "before") == 0);
 	} else {
 		require(reply->attached.grants_bytes ==
 			stream[expected->stream].ring.shm.grants->total_bytes);
@@ -264,11 +179,9 @@ static void check_counters(void)
 			clients[peer[i].attached]++;
 	require(control->state.requests_bad == bad_requests);
 	for (int i = 0; i < STREAMS; i++) {
-		struct sfd_stats *stats = &stream[i].stats;
-
-		require(sfd_stats_get(stats, SF_COUNTER_clients) == clients[i]);
-		require(sfd_stats_get(stats, SF_COUNTER_attaches) == attaches[i]);
-		require(sfd_stats_get(stats, SF_COUNTER_attaches_refused) == refusals[i]);
+		require(sfd_stats_get(&stats[i], SF_COUNTER_clients) == clients[i]);
+		require(sfd_stats_get(&stats[i], SF_COUNTER_attaches) == attaches[i]);
+		require(sfd_stats_get(&stats[i], SF_COUNTER_attaches_refused) == refusals[i]);
 	}
 }
 
@@ -286,9 +199,26 @@ static bool is_quiet(void)
 	return pending == 0 && control->state.connection_count == connected;
 }
 
+static int on_upgrade(void *owner, const char *path)
+{
+	(void)owner;
+	require(strnlen(path, UPGRADE_BYTES) < UPGRADE_BYTES);
+	is_upgrading = can_upgrade == 0;
+	return can_upgrade;
+}
+
+/** The next sfd is there, or did not start. */
+static void answer_upgrade(void)
+{
+	is_upgrading = false;
+	sfd_control_answer(control, upgrade_result, upgrade_result < 0 ? "no sfd" : "before");
+}
+
 static void on_tick(struct sfd_request *request, int result)
 {
 	require(result == 0 && ++ticks < TICKS_MAX); /* sfd owes an answer */
+	if (is_upgrading)
+		answer_upgrade();
 	if (is_quiet())
 		sfd_loop_stop(loop);
 	else
@@ -302,6 +232,33 @@ static void settle(void)
 	require(sfd_loop_timeout(loop, 0, &ticking) == 0);
 	require(sfd_loop_run(loop) == 0);
 	check_counters();
+}
+
+static void on_first_tick(struct sfd_request *request, int result)
+{
+	(void)request;
+	require(result == 0);
+	sfd_loop_stop(loop);
+}
+
+static void on_quiet(void *owner)
+{
+	(void)owner;
+	sfd_loop_stop(loop);
+}
+
+/** Everything stops in the midst of what is said, as for a hand-over, and goes on again. */
+static void pause_and_resume(void)
+{
+	ticking = (struct sfd_request){.done = on_first_tick};
+	require(sfd_loop_timeout(loop, 0, &ticking) == 0);
+	require(sfd_loop_run(loop) == 0);
+	sfd_control_quiesce(control, on_quiet);
+	require(sfd_loop_run(loop) == 0);
+	for (struct sfd_connection *c = control->state.connections; c; c = c->next)
+		require(sfd_request_is_idle(&c->request));
+	require(sfd_control_resume(control) == 0);
+	settle();
 }
 
 /* ---- what the fuzzer does ---- */
@@ -326,12 +283,17 @@ static void connect_as(struct peer *who, struct feed *feed)
 /** A request that makes sense, but for the bytes that are then changed in it. */
 static size_t make_request(struct feed *feed, uint8_t *bytes)
 {
-	static const char *const names[] = {"open", "listed", "closed",
-					    "",     "none",   "this-name-fills-its-field-wholly"};
+	static const char *const names[] = {"open",
+					    "listed",
+					    "closed",
+					    "",
+					    "none",
+					    "/sbin/sfd",
+					    "this-name-fills-its-field-wholly"};
 	struct sf_control_request request = {
 		.head = {.magic = SF_CONTROL_MAGIC,
 			 .version = SF_CONTROL_VERSION,
-			 .type = (uint16_t)(feed_u8(feed) % 4),
+			 .type = (uint16_t)(feed_u8(feed) % 5),
 			 .length = sizeof(request)},
 		.index = feed_u8(feed) % 4,
 		.offset = feed_u8(feed) % 4,
@@ -339,12 +301,19 @@ static size_t make_request(struct feed *feed, uint8_t *bytes)
 		.abi_minor = feed_u8(feed) % 3,
 	};
 	const char *name = names[feed_u8(feed) % (sizeof(names) / sizeof(names[0]))];
+	size_t length = REQUEST_BYTES;
 
+	if (request.head.type == SF_CONTROL_UPGRADE) {
+		request = (struct sf_control_request){.head = request.head};
+		request.head.length = (uint32_t)(length = UPGRADE_BYTES);
+		if (feed_u8(feed) % 4 == 0) /* a path without an end, but for changes */
+			memset(bytes + sizeof(request), '/', length - sizeof(request));
+	}
 	memcpy(request.stream, name, strnlen(name, sizeof(request.stream)));
 	memcpy(bytes, &request, sizeof(request));
 	for (int changes = feed_u8(feed) % 8 - 4; changes > 0; changes--)
 		bytes[feed_u8(feed) % sizeof(request)] = feed_u8(feed);
-	return sizeof(request);
+	return length;
 }
 
 /** Sends a message, with descriptors that sfd has no use for, and notes what must come back. */
@@ -362,7 +331,7 @@ static void say(struct peer *who, struct feed *feed, bool is_raw)
 	if (is_raw)
 		feed_bytes(feed, bytes, length);
 	else if (extra % 8 == 1) /* cut off, or with something after it */
-		part.iov_len = length = feed_u8(feed);
+		part.iov_len = length = feed_u16(feed) % BYTES_MAX;
 	if (extra % 4 == 2) {
 		header.msg_control = space;
 		header.msg_controllen = sizeof(space);
@@ -371,8 +340,12 @@ static void say(struct peer *who, struct feed *feed, bool is_raw)
 							   .cmsg_len = CMSG_LEN(sizeof(fds))};
 		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&header)), fds, sizeof(fds));
 	}
-	expected = expect(who, bytes, length);
+	expected = expect(who->uid, who->gid, bytes, length, can_upgrade);
 	require(sendmsg(who->fd, &header, MSG_NOSIGNAL) == (ssize_t)length);
+	if (expected.verdict == AWAITED) {
+		expected.verdict = upgrade_result < 0 ? REFUSED : ANSWERED;
+		expected.status = upgrade_result;
+	}
 	who->pending[who->pending_count++] = expected;
 	who->is_over = expected.verdict == DROPPED || expected.verdict == HUNG_UP;
 	bad_requests += expected.verdict == DROPPED;
@@ -406,6 +379,8 @@ static void act(struct feed *feed)
 		connect_as(who, feed);
 	else if (choice / CONNECTIONS % 8 == 7)
 		leave(who);
+	else if (choice / CONNECTIONS % 8 == 4)
+		pause_and_resume();
 	else if (who->is_over || who->pending_count == PENDING_MAX || choice / CONNECTIONS % 8 == 6)
 		settle();
 	else
@@ -414,19 +389,20 @@ static void act(struct feed *feed)
 
 /* ---- once, and for each input ---- */
 
-static void make_stream(int i, const char *name)
+static void make_stream(int i)
 {
 	struct sf_why why;
 
 	config[i] = (struct sfd_stream_config){.runway_ms = 100,
 					       .node_count = 1,
-					       .clock_backward =
-						       i == 1 ? SFD_CLOCK_WAIT : SFD_CLOCK_SLEW};
-	memcpy(config[i].name, name, strlen(name));
+					       .clock_backward = i == LISTED ? SFD_CLOCK_WAIT
+									     : SFD_CLOCK_SLEW};
+	memcpy(config[i].name, stream_names[i], strlen(stream_names[i]));
 	require(sf_layout_parse("twitter", &config[i].layout, &why) == 0);
-	stream[i] = (struct sfd_stream){.config = &config[i], .runtime = &runtime[i]};
+	stream[i] = (struct sfd_stream){
+		.config = &config[i], .runtime = &runtime[i], .stats = &stats[i]};
 	require(sfd_ring_init(&stream[i].ring, &config[i], 1000000, &why) == 0);
-	sfd_engine_init(&stream[i].engine, &stream[i].ring.shm, &runtime[i], &stream[i].stats);
+	sfd_engine_init(&stream[i].engine, &stream[i].ring.shm, &runtime[i], &stats[i]);
 	sfd_engine_publish(&stream[i].engine, 1000000, UINT64_MAX);
 }
 
@@ -436,11 +412,10 @@ static void set_up(void)
 	static gid_t group = LISTED_GROUP;
 	struct sf_why why;
 
-	make_stream(0, "open");
-	make_stream(1, "listed");
-	make_stream(2, "closed");
+	for (int i = 0; i < STREAMS; i++)
+		make_stream(i);
 	config[0].access.everyone = true;
-	config[1].access = (struct sfd_access){
+	config[LISTED].access = (struct sfd_access){
 		.user = &user, .user_count = 1, .group = &group, .group_count = 1};
 	require(sfd_loop_new(SFD_LOOP_POLL, &loop, &why) == 0);
 	for (int i = 0; i < CONNECTIONS; i++)
@@ -454,7 +429,8 @@ static void open_control(void)
 					  .stream_count = STREAMS,
 					  .listen_fd =
 						  socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0),
-					  .is_managers = true};
+					  .is_managers = true,
+					  .upgrade = on_upgrade};
 	struct sf_why why = {""};
 
 	/* an abstract address of the kernel's choice */
@@ -472,6 +448,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (loop == NULL)
 		set_up();
 	descriptors = open_descriptors();
+	can_upgrade = feed_u8(&feed) % 2 ? -EBUSY : 0;
+	upgrade_result = feed_u8(&feed) % 2 ? -ENOEXEC : 0;
 	open_control();
 	while (feed.left > 0)
 		act(&feed);
