@@ -19,6 +19,8 @@
 #include <unistd.h>
 
 #define FILL_BYTES 4096
+#define BUSY_NS INT64_C(2000000000)
+#define BUSY_NAP_US 1000
 /* A mark leads by ten to twenty seconds: this makes sfd raise it, and uses up no more than that and
  * a part of the runway. */
 #define CLOCK_STEP_SECONDS 11.0
@@ -97,14 +99,29 @@ bool chaos_disk_fill(struct chaos_events *events)
 	return true;
 }
 
+/** The files of a sfd that was killed stay open until the kernel has taken down its io_uring. */
+static int mount_read_only(const char *path)
+{
+	int64_t deadline_ns = chaos_mono_ns() + BUSY_NS;
+
+	while (mount(NULL, path, NULL, MS_REMOUNT | MS_RDONLY, NULL) < 0) {
+		if (errno != EBUSY || chaos_mono_ns() > deadline_ns)
+			return -errno;
+		chaos_nap_us(BUSY_NAP_US);
+	}
+	return 0;
+}
+
 bool chaos_disk_lock(struct chaos_events *events)
 {
 	struct chaos_sfd *sfd = events->sfd;
+	int error;
 
 	if (!chaos_sfd_end(sfd, SIGKILL))
 		return false;
-	if (mount(NULL, sfd->state_dir, NULL, MS_REMOUNT | MS_RDONLY, NULL) < 0) {
-		chaos_find("the state disk cannot be mounted read-only: %s", strerror(errno));
+	error = mount_read_only(sfd->state_dir);
+	if (error < 0) {
+		chaos_find("the state disk cannot be mounted read-only: %s", strerror(-error));
 		return false;
 	}
 	(void)chaos_sfd_refuses(sfd);
