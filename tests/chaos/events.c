@@ -32,6 +32,9 @@
 /* The library that fakes the clock looks at its file once a second. */
 #define CLOCK_SEEN_US 1100000
 #define DAY_SECONDS 86400.0
+/* A run that is asked for as much sees everything, if need be in this many times its seconds. */
+#define ALL_SECONDS 25.0
+#define OVERTIME 3
 
 int64_t chaos_events_pause_us(struct chaos_events *events, int64_t least, int64_t most)
 {
@@ -221,6 +224,14 @@ static void shuffle(struct chaos_events *events)
 		events->order[i - 1] = events->order[other];
 		events->order[other] = event;
 	}
+}
+
+bool chaos_events_are_complete(const struct chaos_events *events, double seconds)
+{
+	double passed = (double)(chaos_mono_ns() - chaos->began_ns) / 1e9;
+
+	return seconds < ALL_SECONDS || events->next >= events->count ||
+	       passed > OVERTIME * seconds;
 }
 
 uint64_t chaos_events_failed(void)

@@ -43,6 +43,9 @@ struct chaos_events {
 void chaos_events_init(struct chaos_events *events, struct chaos_sfd *sfd, uint64_t seed);
 /** Lets the next thing happen. @return false when the run cannot go on */
 bool chaos_events_next(struct chaos_events *events);
+/** Whether a run that is asked for so many seconds has seen everything; a slow host takes longer.
+ */
+bool chaos_events_are_complete(const struct chaos_events *events, double seconds);
 /** Calls that failed so far. */
 uint64_t chaos_events_failed(void);
 

@@ -93,7 +93,8 @@ static void conduct(struct chaos_events *events, const struct options *options)
 		chaos_crew_stop();
 		return;
 	}
-	while (chaos_mono_ns() < end_ns && chaos_events_next(events))
+	while ((chaos_mono_ns() < end_ns || !chaos_events_are_complete(events, options->seconds)) &&
+	       chaos_events_next(events))
 		chaos_nap_us(chaos_events_pause_us(events, QUIET_US_MIN, QUIET_US_MAX));
 	atomic_store_explicit(&is_enough, true, memory_order_relaxed);
 	(void)pthread_join(harm, NULL);

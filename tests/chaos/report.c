@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A run of this length must have seen everything. */
+/* A run of this length must have seen everything: events.c sees to it. */
 #define ALL_SECONDS 25.0
 #define NUMBER_BYTES 32
 

@@ -23,6 +23,8 @@
 #define CYCLES (SANITIZED ? 1000 : 10000)
 /* Cycles until everything that is kept for good has been made. */
 #define WARM_UP 200
+#define UPGRADES (SANITIZED ? 50 : 1000)
+#define UPGRADES_BEFORE 10
 /* Anonymous memory may differ by this; ten thousand times the least that malloc() gives is more. */
 #define SLACK_KB 128
 
@@ -226,15 +228,68 @@ START_TEST(restarts_leave_nothing_in_a_client)
 }
 END_TEST
 
+/** sfd becomes the program it is, once more. */
+static void upgrade(void)
+{
+	struct sf_control_upgrade request = {.head = {.magic = SF_CONTROL_MAGIC,
+						      .version = SF_CONTROL_VERSION,
+						      .type = SF_CONTROL_UPGRADE,
+						      .length = sizeof(request)}};
+	struct sf_control_upgraded reply = {0};
+	int fd = t_connect(daemon_now.socket);
+
+	ck_assert_uint_eq(t_exchange(fd, &request, sizeof(request), &reply, sizeof(reply)),
+			  sizeof(reply));
+	ck_assert_int_eq(reply.head.status, 0);
+	ck_assert_uint_eq(reply.pid, (uint32_t)daemon_now.pid);
+	(void)close(fd);
+}
+
+START_TEST(upgrades_leave_nothing)
+{
+	struct sf_client *client;
+	struct sf_cursor *cursor;
+	struct held before = {0};
+	struct held sfd = {0};
+	uint64_t last = 0;
+
+	t_daemon_run(&daemon_now, LAYOUT, "");
+	client = t_open(daemon_now.socket, 0);
+	cursor = t_cursor(client);
+	for (unsigned i = 0; i < UPGRADES_BEFORE + UPGRADES; i++) {
+		uint64_t id = t_next(cursor);
+
+		ck_assert_uint_gt(id, last);
+		last = id;
+		if (i == UPGRADES_BEFORE) {
+			wait_for_clients(1);
+			before = look_at(getpid());
+			sfd = look_at(daemon_now.pid);
+		}
+		upgrade();
+	}
+	/* It goes from ring to ring at its calls. */
+	T_WAIT_UNTIL(has_moved(cursor, &before), 10000);
+	assert_same("client", &before, getpid());
+	assert_same("sfd", &sfd, daemon_now.pid);
+	ck_assert(t_daemon_lives(&daemon_now));
+	sf_cursor_close(cursor);
+	sf_close(client);
+	t_daemon_stop(&daemon_now);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
 	const TTest *const tests[] = {
 		ten_thousand_attachments_leave_nothing,
 		threads_that_end_leave_nothing_of_sf_id,
 		restarts_leave_nothing_in_a_client,
+		upgrades_leave_nothing,
 	};
 	const struct t_program program = {.name = "leaks",
 					  .machine_id = 352,
+					  .timeout_seconds = 600,
 					  .tests = tests,
 					  .test_count = sizeof(tests) / sizeof(tests[0])};
 

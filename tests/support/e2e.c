@@ -149,7 +149,8 @@ static void add_test(Suite *suite, const TTest *test)
 {
 	TCase *own = tcase_create(test->name);
 
-	tcase_set_timeout(own, TIMEOUT_SECONDS);
+	tcase_set_timeout(own, program_now->timeout_seconds > 0 ? program_now->timeout_seconds
+								: TIMEOUT_SECONDS);
 	tcase_add_checked_fixture(own, note_test, NULL);
 	tcase_add_test(own, test);
 	suite_add_tcase(suite, own);

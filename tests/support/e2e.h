@@ -42,7 +42,8 @@
 
 struct t_program {
 	const char *name;
-	unsigned machine_id; /* the first of T_MACHINE_IDS */
+	unsigned machine_id;      /* the first of T_MACHINE_IDS */
+	unsigned timeout_seconds; /* of each test; 0: as usual */
 	const TTest *const *tests;
 	size_t test_count;
 	/* runs instead of the tests when the program was started with arguments; may be NULL */
