@@ -37,14 +37,8 @@ if [ -z "${BUILD_DIR:-}" ]; then
 		exit 1
 	}
 fi
-for CHAOS_FAKETIME in /usr/lib/*/faketime/libfaketimeMT.so.1 ''; do
-	[ -e "$CHAOS_FAKETIME" ] && break
-done
-[ -n "$CHAOS_FAKETIME" ] || {
-	echo "libfaketime is missing: bash tools/deps.sh test" >&2
-	exit 1
-}
-export CHAOS_FAKETIME SFD_BIN=$build/daemon/sfd SFCTL_BIN=$build/tools/sfctl
+export SFD_BIN=$build/daemon/sfd SFCTL_BIN=$build/tools/sfctl
+export WALL_LIB=$build/tests/e2e/libwall_preload.so
 chaos=$build/tests/chaos/chaos
 
 # finds PLANT PATTERN: a run with this fault fails and says so

@@ -21,8 +21,9 @@
 #define FILL_BYTES 4096
 #define BUSY_NS INT64_C(2000000000)
 #define BUSY_NAP_US 1000
-/* A mark leads by ten to twenty seconds: this makes sfd raise it, and uses up no more than that and
- * a part of the runway. */
+#define MARK_RAISED_SECONDS 60.0
+#define MARK_RAISED_US 300000
+/* More than half of the mark's lead, which makes sfd raise it, and not all of it. */
 #define CLOCK_STEP_SECONDS 11.0
 
 static bool punch_next_place(int directory, const char *name)
@@ -80,9 +81,10 @@ bool chaos_disk_fill(struct chaos_events *events)
 	unsigned errors = chaos_sfd_said(sfd, "cannot be raised");
 	bool is_full;
 
-	/* Not behind what was shown before, so that the step is one of embedded time, too. */
-	if (!chaos_events_set_clock_right(events))
-		return false;
+	/* Beyond all that was shown before: the mark has just been raised, and leads by all its
+	 * twenty seconds. */
+	chaos_events_step_clock(events, events->highest - events->clock + MARK_RAISED_SECONDS);
+	chaos_nap_us(MARK_RAISED_US);
 	(void)snprintf(path, sizeof(path), "%s/fill", sfd->state_dir);
 	/* Held, so that it writes no mark between the look at the places and the hole. */
 	(void)kill(sfd->pid, SIGSTOP);
@@ -90,8 +92,8 @@ bool chaos_disk_fill(struct chaos_events *events)
 	(void)kill(sfd->pid, SIGCONT);
 	if (!is_full)
 		chaos_find("the state disk could not be filled");
-	else if (chaos_events_step_clock(events, CLOCK_STEP_SECONDS))
-		chaos_nap_us(chaos_events_pause_us(events, 100000, 1000000));
+	chaos_events_step_clock(events, CLOCK_STEP_SECONDS);
+	chaos_nap_us(chaos_events_pause_us(events, 500000, 1500000));
 	if (is_full && chaos_sfd_said(sfd, "cannot be raised") == errors)
 		chaos_find("the state disk is full, and no mark write failed");
 	if (unlink(path) < 0)

@@ -29,8 +29,9 @@
 #define STOPPED_US_MAX 100000
 #define HELD_US_MIN 20000
 #define HELD_US_MAX 1200000
-/* The library that fakes the clock looks at its file once a second. */
-#define CLOCK_SEEN_US 1100000
+/* An sfd that idles sees a step within an eighth of a second. */
+#define CLOCK_SEEN_US 150000
+#define BEHIND_US_MAX 800000
 #define DAY_SECONDS 86400.0
 /* A run that is asked for as much sees everything, if need be in this many times its seconds. */
 #define ALL_SECONDS 25.0
@@ -105,24 +106,13 @@ static bool reload_sfd(struct chaos_events *events)
 
 /* ---- clock ---- */
 
-bool chaos_events_step_clock(struct chaos_events *events, double seconds)
+void chaos_events_step_clock(struct chaos_events *events, double seconds)
 {
 	events->clock += seconds;
 	if (events->clock > events->highest)
 		events->highest = events->clock;
-	if (chaos_sfd_set_clock(events->sfd, events->clock) < 0) {
-		chaos_find("the clock cannot be set: %s", strerror(errno));
-		return false;
-	}
+	chaos_sfd_set_clock(events->sfd, events->clock);
 	chaos_nap_us(CLOCK_SEEN_US);
-	return true;
-}
-
-bool chaos_events_set_clock_right(struct chaos_events *events)
-{
-	double behind = events->highest - events->clock;
-
-	return behind <= 0 || chaos_events_step_clock(events, behind);
 }
 
 /** From a millisecond to a day, small steps as likely as large ones. */
@@ -140,7 +130,9 @@ static bool step_back(struct chaos_events *events)
 	/* No further back than a day behind what the clock has shown. */
 	if (events->highest - events->clock + step > DAY_SECONDS)
 		step = DAY_SECONDS - (events->highest - events->clock);
-	return chaos_events_step_clock(events, step > 0 ? -step : -0.001);
+	chaos_events_step_clock(events, step > 0 ? -step : -0.001);
+	chaos_nap_us(chaos_events_pause_us(events, 0, BEHIND_US_MAX));
+	return true;
 }
 
 static bool step_forward(struct chaos_events *events)
@@ -151,7 +143,8 @@ static bool step_forward(struct chaos_events *events)
 	/* Often the wall is set right again, or streams that wait would wait for ever. */
 	if (behind > step && chaos_random(&events->random) % 4 != 0)
 		step = behind + 0.001;
-	return chaos_events_step_clock(events, step);
+	chaos_events_step_clock(events, step);
+	return true;
 }
 
 static bool (*const happen[CHAOS_HOST_EVENTS])(struct chaos_events *events) = {

@@ -32,7 +32,7 @@ struct chaos_events {
 	struct chaos_sfd *sfd;
 	uint64_t random;
 	double clock;   /* of sfd, seconds from the host's */
-	double highest; /* that it ever was: embedded time is no further */
+	double highest; /* that it ever was: embedded time is no further ahead */
 	struct chaos_survival survival[CHAOS_EVENTS];
 	struct chaos_survival all; /* of the whole run */
 	enum chaos_event order[CHAOS_HOST_EVENTS];
@@ -54,9 +54,7 @@ bool chaos_disk_fill(struct chaos_events *events);
 bool chaos_disk_lock(struct chaos_events *events);
 
 /* events.c, for disk.c */
-/** Sets the clock to the latest time it ever showed, unless it is there. */
-bool chaos_events_set_clock_right(struct chaos_events *events);
-bool chaos_events_step_clock(struct chaos_events *events, double seconds);
+void chaos_events_step_clock(struct chaos_events *events, double seconds);
 int64_t chaos_events_pause_us(struct chaos_events *events, int64_t least, int64_t most);
 
 #endif

@@ -138,11 +138,11 @@ static int conduct_all(const struct options *options)
 {
 	struct chaos_sfd sfd = {.program = getenv("SFD_BIN"),
 				.tool = getenv("SFCTL_BIN"),
-				.faketime = getenv("CHAOS_FAKETIME")};
+				.wall_lib = getenv("WALL_LIB")};
 	bool holds;
 
-	if (!sfd.program || !sfd.tool || !sfd.faketime) {
-		(void)fputs("chaos: set SFD_BIN, SFCTL_BIN and CHAOS_FAKETIME, or run "
+	if (!sfd.program || !sfd.tool || !sfd.wall_lib) {
+		(void)fputs("chaos: set SFD_BIN, SFCTL_BIN and WALL_LIB, or run "
 			    "tests/chaos.sh\n",
 			    stderr);
 		return EXIT_USAGE;

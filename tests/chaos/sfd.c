@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -78,6 +79,21 @@ static bool mount_own(const struct chaos_sfd *sfd)
 	       mount("tmpfs", sfd->state_dir, "tmpfs", 0, "size=256k,mode=700") == 0;
 }
 
+static int make_wall(struct chaos_sfd *sfd)
+{
+	int fd = open(sfd->wall_file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	void *memory;
+
+	if (fd < 0 || ftruncate(fd, sizeof(*sfd->wall)) < 0)
+		return -errno;
+	memory = mmap(NULL, sizeof(*sfd->wall), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	(void)close(fd);
+	if (memory == MAP_FAILED)
+		return -errno;
+	sfd->wall = memory;
+	return 0;
+}
+
 int chaos_sfd_init(struct chaos_sfd *sfd)
 {
 	(void)snprintf(sfd->directory, sizeof(sfd->directory), "/tmp/sfd-chaos-XXXXXX");
@@ -86,14 +102,14 @@ int chaos_sfd_init(struct chaos_sfd *sfd)
 	join(sfd->state_dir, sfd, "state");
 	join(sfd->config, sfd, "sfd.conf");
 	join(sfd->log, sfd, "log");
-	join(sfd->clock, sfd, "clock");
+	join(sfd->wall_file, sfd, "wall");
 	join(chaos->socket, sfd, "run/" SF_CONTROL_SOCKET_NAME);
 	if (mkdir(sfd->state_dir, 0700) < 0)
 		return -errno;
 	sfd->has_mounts = mount_own(sfd);
-	if (configure(sfd) < 0 || chaos_sfd_set_clock(sfd, 0) < 0)
+	if (configure(sfd) < 0)
 		return -errno;
-	return 0;
+	return make_wall(sfd);
 }
 
 static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
@@ -111,20 +127,11 @@ void chaos_sfd_deinit(struct chaos_sfd *sfd)
 	(void)nftw(sfd->directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-int chaos_sfd_set_clock(const struct chaos_sfd *sfd, double seconds)
+void chaos_sfd_set_clock(const struct chaos_sfd *sfd, double seconds)
 {
-	char path[CHAOS_PATH_BYTES + 8];
-	FILE *file;
-
-	/* Renamed: it is read at any moment. */
-	(void)snprintf(path, sizeof(path), "%s.new", sfd->clock);
-	file = fopen(path, "we");
-	if (!file)
-		return -errno;
-	(void)fprintf(file, "%+.6f\n", seconds);
-	if (fclose(file) < 0 || rename(path, sfd->clock) < 0)
-		return -errno;
-	return 0;
+	/* Release, pairs with wall_preload.c. */
+	atomic_store_explicit(&sfd->wall->offset_ns, (int64_t)(seconds * 1e9),
+			      memory_order_release);
 }
 
 /* ---- start and end ---- */
@@ -134,16 +141,12 @@ static void make_environment(const struct chaos_sfd *sfd, char *own[ENVIRONMENT_
 {
 	static char preload[CHAOS_PATH_BYTES * 2];
 	static char file[CHAOS_PATH_BYTES * 2];
-	static char real_monotonic[] = "FAKETIME_DONT_FAKE_MONOTONIC=1";
-	static char cache[] = "FAKETIME_CACHE_DURATION=0";
 	unsigned count = 0;
 
-	(void)snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", sfd->faketime);
-	(void)snprintf(file, sizeof(file), "FAKETIME_TIMESTAMP_FILE=%s", sfd->clock);
+	(void)snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", sfd->wall_lib);
+	(void)snprintf(file, sizeof(file), T_WALL_VARIABLE "=%s", sfd->wall_file);
 	own[count++] = preload;
 	own[count++] = file;
-	own[count++] = real_monotonic;
-	own[count++] = cache;
 	for (unsigned i = 0; environ[i] && count < ENVIRONMENT_MAX - 1; i++)
 		own[count++] = environ[i];
 	own[count] = NULL;

@@ -7,16 +7,18 @@
 #define CHAOS_SFD_H
 
 #include "tests/chaos/chaos.h"
+#include "tests/support/wall.h"
 
 struct chaos_sfd {
 	const char *program;  /* $SFD_BIN */
 	const char *tool;     /* $SFCTL_BIN */
-	const char *faketime; /* $CHAOS_FAKETIME: the library */
+	const char *wall_lib; /* $WALL_LIB: tests/support/wall_preload.c */
+	struct t_wall *wall;
 	char directory[CHAOS_PATH_BYTES / 2];
 	char state_dir[CHAOS_PATH_BYTES];
 	char config[CHAOS_PATH_BYTES];
 	char log[CHAOS_PATH_BYTES];
-	char clock[CHAOS_PATH_BYTES];
+	char wall_file[CHAOS_PATH_BYTES];
 	bool has_mounts;   /* a state disk of its own */
 	pid_t pid;         /* 0: not running */
 	int64_t ended_ns;  /* when it was told to end; 0: it was not */
@@ -37,7 +39,7 @@ bool chaos_sfd_lives(struct chaos_sfd *sfd);
 /** Whether it answers, as the process it was. */
 bool chaos_sfd_answers(const struct chaos_sfd *sfd);
 /** Sets its wall clock to `seconds` from the host's. */
-int chaos_sfd_set_clock(const struct chaos_sfd *sfd, double seconds);
+void chaos_sfd_set_clock(const struct chaos_sfd *sfd, double seconds);
 /** How often its log has a phrase. */
 unsigned chaos_sfd_said(const struct chaos_sfd *sfd, const char *phrase);
 /** What steps, ordered values and widths its streams have. */
