@@ -135,6 +135,7 @@ if ! $quick; then
 	check "clang build with ASan and UBSan, warnings are errors" build "$work/asan" clang \
 		--buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true
 	suites "$work/asan" "ASan and UBSan" --timeout-multiplier 4
+	check "model, every interleaving" bash tests/model/run.sh
 	check "fuzzers, 20 seconds each" bash tests/fuzz/run.sh "$work/asan"
 	check "TSan build" build "$work/tsan" clang --buildtype=debugoptimized \
 		-Db_sanitize=thread -Db_lundef=false -Dbench=false
