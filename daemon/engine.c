@@ -102,6 +102,9 @@ static struct sf_shm_range make_grant(struct sfd_engine *engine, uint64_t tick)
  */
 static void publish_again(struct sfd_engine *engine, const struct sf_shm_range *grant)
 {
+	/* Before the word, which lets nobody claim until then: whoever claims from the tick, and
+	 * raises the floor to it, finds a horizon that covers it. */
+	sf_shm_horizon_set(&engine->ring, grant->tick);
 	/* What the word says is what was added to take the tick back: nobody's IDs. */
 	(void)sf_shm_publish(&engine->ring, grant);
 }
