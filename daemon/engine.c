@@ -189,7 +189,6 @@ static void publish_runway(struct sfd_engine *engine, uint64_t now, uint64_t mar
 	 * Before anything is published: a daemon that dies in the loop below leaves a record that
 	 * covers it. Release, so that it is not seen later than the ring's words.
 	 */
-	engine->runtime->generation = grants->generation;
 	atomic_store_explicit(&engine->runtime->horizon, target, memory_order_release);
 	for (; tick <= target; tick++)
 		publish_tick(engine, tick);
@@ -204,6 +203,8 @@ bool sfd_engine_publish(struct sfd_engine *engine, uint64_t now, uint64_t mark)
 	/* relaxed: only picks an error message */
 	bool changed = atomic_load_explicit(&grants->state, memory_order_relaxed) != state;
 
+	/* From the first turn on the record speaks of this ring. */
+	engine->runtime->generation = grants->generation;
 	atomic_store_explicit(&grants->state, state, memory_order_relaxed);
 	publish_runway(engine, now, mark);
 	return changed;

@@ -10,7 +10,7 @@ static struct sfd_now clock_now(void);
 
 /* NOLINTNEXTLINE(readability-identifier-naming): the name is the product's */
 #define sfd_clock_now clock_now
-#include "daemon/stream.c" /* NOLINT(bugprone-suspicious-include) */
+#include "daemon/stream.c"      /* NOLINT(bugprone-suspicious-include) */
 #include "daemon/stream_open.c" /* NOLINT(bugprone-suspicious-include) */
 #undef sfd_clock_now
 
@@ -19,6 +19,7 @@ static struct sfd_now clock_now(void);
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define FIRST_MONO_NS INT64_C(1000000000000000)
 #define FIRST_WALL_NS INT64_C(1767225600000000000)
@@ -79,17 +80,22 @@ static void configure(const struct t_stream_setup *setup)
 		t_stream_config.runway_ms = 4 * t_stream_config.layout.tick_ms;
 }
 
-static void open_stream(void)
+static void open_stream_on(const struct sfd_stream_legacy *legacy)
 {
 	char boot_id[40];
 	struct sf_why why;
 
 	(void)snprintf(boot_id, sizeof(boot_id), "01234567-89ab-cdef-0123-%012u", boots);
-	ck_assert_msg(sfd_stream_open(&t_stream, &config, &t_stream_config, boot_id, NULL, &why) ==
-			      0,
-		      "%s", why.text);
+	ck_assert_msg(
+		sfd_stream_open(&t_stream, &config, &t_stream_config, boot_id, legacy, &why) == 0,
+		"%s", why.text);
 	t_stream.engine.owner = T_OWNER;
 	(void)t_stream_turn();
+}
+
+static void open_stream(void)
+{
+	open_stream_on(NULL);
 }
 
 void t_stream_reopen_client(void)
@@ -164,6 +170,31 @@ void t_stream_start(enum sfd_clock_policy policy)
 {
 	t_stream_config.clock_backward = policy;
 	open_stream();
+}
+
+void t_stream_hand_over(void (*end)(void))
+{
+	struct sfd_stream_legacy legacy = {.grants_fd = dup(t_stream.ring.grants_fd),
+					   .claims_fd = dup(t_stream.ring.claims_fd),
+					   .stats_fd = dup(t_stream.stats_fd)};
+
+	end();
+	t_stream_start_on(&legacy);
+}
+
+void t_stream_start_on(const struct sfd_stream_legacy *legacy)
+{
+	open_stream_on(legacy);
+	(void)close(legacy->grants_fd);
+	(void)close(legacy->claims_fd);
+	(void)close(legacy->stats_fd);
+}
+
+void t_stream_follow(void)
+{
+	ck_assert_int_eq(sf_client_adopt(t_stream_client, t_stream.ring.grants_fd,
+					 t_stream.ring.claims_fd, 0),
+			 0);
 }
 
 /* ---- time ---- */

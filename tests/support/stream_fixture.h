@@ -57,6 +57,13 @@ void t_stream_stop(void);
 void t_stream_reboot(void);
 /** The next daemon: opens the stream again, with a turn, under the same or another policy. */
 void t_stream_start(enum sfd_clock_policy policy);
+/** The stream ends in one of these ways, and the next daemon is given what it left: its ring, if it
+ *  may go on, and its statistics. */
+void t_stream_hand_over(void (*end)(void));
+/** The next daemon is given this, and the descriptors are closed. */
+void t_stream_start_on(const struct sfd_stream_legacy *legacy);
+/** The client attaches to the daemon of now, and keeps its cursor. */
+void t_stream_follow(void);
 /** The client moves to the ring of now: a new one is opened. */
 void t_stream_reopen_client(void);
 

@@ -22,5 +22,6 @@ void t_add_policies_restart(Suite *suite);
 void t_add_policies_wait(Suite *suite);
 void t_add_policies_ahead(Suite *suite);
 void t_add_policies_clocks(Suite *suite);
+void t_add_policies_handover(Suite *suite);
 
 #endif

@@ -279,6 +279,7 @@ int main(void)
 	t_add_policies_wait(suite);
 	t_add_policies_ahead(suite);
 	t_add_policies_clocks(suite);
+	t_add_policies_handover(suite);
 	t_add_policies_restart(suite);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
