@@ -9,10 +9,10 @@
  * fits into the ring and leaves the rest for the next. The kernel takes submissions in order, so a
  * cancellation can never hit the next use of the same request.
  *
- * The ring has 64 entries: its submissions then fill exactly one page, and everything else fits
- * a second one. A smaller ring would not need less memory.
+ * The ring is made in uring.c, which knows what is submitted here.
  */
 #include "daemon/loop_impl.h"
+#include "daemon/uring.h"
 
 #include <errno.h>
 #include <liburing.h>
@@ -23,8 +23,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ENTRIES 64u
-#define FLAGS_WANTED (IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_CLAMP)
 #define BUSY_PAUSE_NS 10000000
 
 /* Since Linux 6.15; not in the oldest liburing that we build with. */
@@ -394,48 +392,6 @@ static const struct sfd_loop_ops uring_ops = {
 	.free = uring_free,
 };
 
-/* The youngest thing that the loop cannot do without: a kernel that knows multishot accept looks at
- * the descriptor. This finds a filter on io_uring_enter() as well. */
-static int try_multishot_accept(struct io_uring *ring)
-{
-	struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
-	struct io_uring_cqe *cqe;
-	int rc;
-
-	io_uring_prep_multishot_accept(sqe, -1, NULL, NULL, SOCK_CLOEXEC);
-	rc = io_uring_submit(ring);
-	if (rc < 0)
-		return rc;
-	do {
-		rc = io_uring_wait_cqe(ring, &cqe);
-	} while (rc == -EINTR);
-	if (rc < 0)
-		return rc;
-	rc = cqe->res;
-	io_uring_cqe_seen(ring, cqe);
-	return rc == -EBADF ? 0 : rc;
-}
-
-static int ring_init(struct io_uring *ring, unsigned *ret_features)
-{
-	struct io_uring_params params = {.flags = FLAGS_WANTED};
-	int rc = io_uring_queue_init_params(ENTRIES, ring, &params);
-
-	if (rc == -EINVAL) {
-		params = (struct io_uring_params){0};
-		rc = io_uring_queue_init_params(ENTRIES, ring, &params);
-	}
-	if (rc < 0)
-		return rc;
-	rc = try_multishot_accept(ring);
-	if (rc < 0) {
-		io_uring_queue_exit(ring);
-		return rc;
-	}
-	*ret_features = params.features;
-	return 0;
-}
-
 int sfd_loop_new_uring(struct sfd_loop **ret_loop)
 {
 	struct loop_uring *loop = calloc(1, sizeof(*loop));
@@ -444,7 +400,7 @@ int sfd_loop_new_uring(struct sfd_loop **ret_loop)
 
 	if (loop == NULL)
 		return -ENOMEM;
-	rc = ring_init(&loop->ring, &features);
+	rc = sfd_uring_init(&loop->ring, &features);
 	if (rc < 0) {
 		free(loop);
 		return rc;

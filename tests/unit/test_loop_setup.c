@@ -154,7 +154,7 @@ START_TEST(new_without_optional_flags_uses_io_uring_fc_72)
 	setup_takes_flags = true;
 	ck_assert_int_eq(sfd_loop_backend_of(loop), SFD_LOOP_URING);
 	ck_assert_str_eq(why.text, "");
-	ck_assert_int_eq(setup_calls, 2);
+	ck_assert_int_eq(setup_calls, 4);
 	check_completes_timeout(loop);
 	sfd_loop_free(loop);
 }
