@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Longest line, newline included; what is longer is cut. Below PIPE_BUF: a pipe keeps it whole. */
@@ -73,12 +74,12 @@ static void mask_controls(char *text)
 			*text = '?';
 }
 
-void sfd_log(enum sfd_log_level level, const char *format, ...)
+__attribute__((format(printf, 2, 0))) static void write_line(enum sfd_log_level level,
+							     const char *format, va_list arguments)
 {
 	const int kept = errno;
 	char line[LINE_BYTES];
 	size_t length;
-	va_list arguments;
 
 	if (level > threshold)
 		return;
@@ -87,11 +88,9 @@ void sfd_log(enum sfd_log_level level, const char *format, ...)
 	else
 		(void)snprintf(line, sizeof(line), "sfd: %s: ", level_name(level));
 	length = strlen(line);
-	va_start(arguments, format);
 	errno = kept; /* the sentence may hold %m */
 	/* One byte less than there is: it is the newline's. */
 	(void)vsnprintf(line + length, sizeof(line) - length - 1, format, arguments);
-	va_end(arguments);
 	mask_controls(line + length);
 	length += strlen(line + length);
 	line[length++] = '\n';
@@ -100,6 +99,49 @@ void sfd_log(enum sfd_log_level level, const char *format, ...)
 	while (write(STDERR_FILENO, line, length) < 0 && errno == EINTR)
 		;
 	errno = kept;
+}
+
+void sfd_log(enum sfd_log_level level, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	write_line(level, format, arguments);
+	va_end(arguments);
+}
+
+bool sfd_log_may(struct sfd_log_limit *limit, int64_t mono_ns, unsigned *ret_left_out)
+{
+	if (limit->lines == 0 || mono_ns - limit->since_ns >= SFD_LOG_PAUSE_NS) {
+		limit->since_ns = mono_ns;
+		limit->lines = 0;
+	}
+	if (limit->lines >= SFD_LOG_BURST) {
+		limit->left_out++;
+		return false;
+	}
+	limit->lines++;
+	*ret_left_out = limit->left_out;
+	limit->left_out = 0;
+	return true;
+}
+
+void sfd_log_limited(struct sfd_log_limit *limit, enum sfd_log_level level, const char *format, ...)
+{
+	const int kept = errno;
+	struct timespec now = {0};
+	unsigned left_out = 0;
+	va_list arguments;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!sfd_log_may(limit, now.tv_sec * INT64_C(1000000000) + now.tv_nsec, &left_out))
+		return;
+	if (left_out > 0)
+		sfd_log(level, "%u more like the following were left out", left_out);
+	errno = kept;
+	va_start(arguments, format);
+	write_line(level, format, arguments);
+	va_end(arguments);
 }
 
 int sfd_log_level_parse(const char *text, enum sfd_log_level *ret_level)

@@ -184,6 +184,52 @@ START_TEST(log_level_parse_takes_the_four_names_only)
 }
 END_TEST
 
+START_TEST(log_may_gives_a_burst_and_then_counts_what_it_leaves_out)
+{
+	struct sfd_log_limit limit = {0};
+	unsigned left_out = 77;
+	const int64_t t = INT64_C(1) << 50;
+
+	for (int i = 0; i < SFD_LOG_BURST; i++) {
+		ck_assert(sfd_log_may(&limit, t + i, &left_out));
+		ck_assert_uint_eq(left_out, 0);
+	}
+	for (int i = 0; i < 1000; i++)
+		ck_assert(!sfd_log_may(&limit, t + SFD_LOG_PAUSE_NS - 1, &left_out));
+	ck_assert(sfd_log_may(&limit, t + SFD_LOG_PAUSE_NS, &left_out));
+	ck_assert_uint_eq(left_out, 1000);
+	/* A burst again, and what was left out is told once. */
+	for (int i = 1; i < SFD_LOG_BURST; i++) {
+		ck_assert(sfd_log_may(&limit, t + SFD_LOG_PAUSE_NS, &left_out));
+		ck_assert_uint_eq(left_out, 0);
+	}
+	ck_assert(!sfd_log_may(&limit, t + SFD_LOG_PAUSE_NS, &left_out));
+}
+END_TEST
+
+START_TEST(log_limited_says_how_many_were_left_out)
+{
+	struct sfd_log_limit limit = {0};
+	char expected[512] = "";
+
+	t_stderr_begin();
+	sfd_log_init(SFD_LOG_INFO);
+	for (int i = 0; i < SFD_LOG_BURST + 3; i++)
+		sfd_log_limited(&limit, SFD_LOG_INFO, "no. %d", i);
+	limit.since_ns -= SFD_LOG_PAUSE_NS;
+	sfd_log_limited(&limit, SFD_LOG_INFO, "last");
+	for (int i = 0; i < SFD_LOG_BURST; i++) {
+		size_t length = strlen(expected);
+
+		(void)snprintf(expected + length, sizeof(expected) - length, "sfd: info: no. %d\n",
+			       i);
+	}
+	ck_assert_str_eq(t_stderr_end(),
+			 strcat(expected, "sfd: info: 3 more like the following were left out\n"
+					  "sfd: info: last\n"));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("log");
@@ -200,6 +246,8 @@ int main(void)
 	tcase_add_test(lines, log_keeps_errno);
 	tcase_add_test(lines, log_to_a_closed_stderr_keeps_errno);
 	tcase_add_test(lines, log_by_many_processes_on_one_pipe_keeps_lines_whole);
+	tcase_add_test(lines, log_may_gives_a_burst_and_then_counts_what_it_leaves_out);
+	tcase_add_test(lines, log_limited_says_how_many_were_left_out);
 	tcase_add_test(level, log_above_the_level_writes_nothing);
 	tcase_add_test(level, log_level_parse_takes_the_four_names_only);
 	suite_add_tcase(suite, lines);
