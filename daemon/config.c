@@ -126,6 +126,63 @@ static void take_loop(struct sfd_draft *draft, const struct sfd_draft_value *val
 			 "loop \"%s\" is unknown: use auto, io_uring or poll", value->text);
 }
 
+static void take_user(struct sfd_draft *draft, const struct sfd_draft_value *value,
+		      struct sfd_account *account)
+{
+	int r;
+
+	if (value->text == NULL)
+		return;
+	r = sfd_account_find(value->text, account);
+	if (r == -ENOMEM)
+		draft->error = r;
+	else if (r == -ENOENT)
+		sfd_draft_report(draft, SFD_LOG_ERROR, &value->place,
+				 "user \"%s\" does not exist: name another one, or make it "
+				 "(systemd-sysusers, useradd --system)",
+				 value->text);
+	else if (r < 0)
+		sfd_draft_report(draft, SFD_LOG_ERROR, &value->place,
+				 "user \"%s\" cannot be looked up: %s; name another one, or mend "
+				 "that",
+				 value->text, strerrordesc_np(-r));
+	account->is_named = true;
+}
+
+/* A start as root without a word about the user becomes this one, wherever it exists. */
+static void take_default_user(struct sfd_draft *draft, struct sfd_account *account)
+{
+	if (!account->is_named && sfd_account_find(SFD_ACCOUNT_DEFAULT, account) == -ENOMEM)
+		draft->error = -ENOMEM;
+}
+
+static void take_connections(struct sfd_draft *draft, const struct sfd_draft_value *value,
+			     uint32_t *connections)
+{
+	const char *end;
+	uint32_t number = 0;
+
+	if (value->text == NULL)
+		return;
+	end = sfd_read_number(value->text, SFD_CONNECTIONS_MAX, &number);
+	if (end == NULL || *end != '\0' || number == 0)
+		sfd_draft_report(draft, SFD_LOG_ERROR, &value->place,
+				 "max_connections_per_user \"%s\" is no number from 1 to %d",
+				 value->text, SFD_CONNECTIONS_MAX);
+	*connections = number;
+}
+
+static void take_seccomp(struct sfd_draft *draft, const struct sfd_draft_value *value,
+			 bool *seccomp)
+{
+	if (value->text == NULL)
+		return;
+	*seccomp = strcmp(value->text, "yes") == 0;
+	if (!*seccomp && strcmp(value->text, "no") != 0)
+		sfd_draft_report(draft, SFD_LOG_ERROR, &value->place,
+				 "seccomp \"%s\" is unknown: use yes or no", value->text);
+}
+
 /* Called for the file and then for the flags, so that a flag wins and yet hides no problem. */
 static void take_daemon(struct sfd_draft *draft, const struct sfd_draft_section *section,
 			struct sfd_config *config)
@@ -136,6 +193,10 @@ static void take_daemon(struct sfd_draft *draft, const struct sfd_draft_section 
 	take_directory(draft, &value[SFD_DAEMON_STATE_DIR], "state_dir", &config->state_dir);
 	take_log_level(draft, &value[SFD_DAEMON_LOG_LEVEL], &config->log_level);
 	take_loop(draft, &value[SFD_DAEMON_LOOP], &config->loop);
+	take_user(draft, &value[SFD_DAEMON_USER], &config->account);
+	take_connections(draft, &value[SFD_DAEMON_MAX_CONNECTIONS_PER_USER],
+			 &config->connections_per_user);
+	take_seccomp(draft, &value[SFD_DAEMON_SECCOMP], &config->seccomp);
 }
 
 /* An absolute path from the environment: the XDG rules say to ignore any other. */
@@ -157,9 +218,12 @@ static void default_directory(struct sfd_draft *draft, const char *base, const c
 
 static void take_default_directories(struct sfd_draft *draft, struct sfd_config *config)
 {
-	const bool is_root = geteuid() == 0;
-	const char *runtime = is_root ? "/run" : environment_directory("XDG_RUNTIME_DIR");
-	const char *state = is_root ? "/var/lib" : environment_directory("XDG_STATE_HOME");
+	/* An image that was started by one which had been root before is at home in the same place.
+	 */
+	const bool is_system = geteuid() == 0 || (sfd_account_is_known(&config->account) &&
+						  geteuid() == config->account.uid);
+	const char *runtime = is_system ? "/run" : environment_directory("XDG_RUNTIME_DIR");
+	const char *state = is_system ? "/var/lib" : environment_directory("XDG_STATE_HOME");
 	const char *home = environment_directory("HOME");
 
 	if (runtime != NULL)
@@ -200,7 +264,10 @@ int sfd_config_load_text(const struct sfd_flags *flags, const char *text, size_t
 	struct sfd_draft draft = {.file = flags->config_file};
 	int r = 0;
 
-	*config = (struct sfd_config){.log_level = SFD_LOG_INFO, .loop = SFD_LOOP_AUTO};
+	*config = (struct sfd_config){.log_level = SFD_LOG_INFO,
+				      .loop = SFD_LOOP_AUTO,
+				      .connections_per_user = SFD_CONNECTIONS_PER_USER_DEFAULT,
+				      .seccomp = true};
 	draft.stream = calloc(SFD_STREAMS_MAX, sizeof(*draft.stream));
 	if (draft.stream == NULL) {
 		draft.error = -ENOMEM;
@@ -213,6 +280,7 @@ int sfd_config_load_text(const struct sfd_flags *flags, const char *text, size_t
 		draft_flags_stream(&draft, flags);
 	take_daemon(&draft, &draft.daemon, config);
 	take_daemon(&draft, &draft.flags, config);
+	take_default_user(&draft, &config->account);
 	take_default_directories(&draft, config);
 	take_streams(&draft, now_ms, config);
 out:

@@ -11,6 +11,7 @@
 #include "daemon/clock.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
+#include "daemon/privilege.h"
 #include "shm/abi.h"
 
 #include <stdbool.h>
@@ -23,6 +24,9 @@
 #define SFD_RUNWAY_MS_MIN 100
 #define SFD_RUNWAY_MS_MAX 600000
 #define SFD_RUNWAY_MS_DEFAULT 3000
+/** Connections of one user; the most is what sfd serves in all. */
+#define SFD_CONNECTIONS_MAX 4096
+#define SFD_CONNECTIONS_PER_USER_DEFAULT 512
 
 struct sfd_stream_config {
 	char name[SF_SHM_STREAM_NAME_MAX]; /* [A-Za-z0-9_.-]+, no leading dot */
@@ -42,6 +46,9 @@ struct sfd_config {
 	char *state_dir;
 	enum sfd_log_level log_level;
 	enum sfd_loop_backend loop;
+	struct sfd_account account; /* user = ..., else that of the name sfd, if there is one */
+	uint32_t connections_per_user;
+	bool seccomp;
 	struct sfd_stream_config *stream;
 	size_t stream_count; /* at least 1 after a successful load */
 };
@@ -62,9 +69,9 @@ struct sfd_flags {
  * Builds the configuration from the flags and the file they name. Flags for the directories and
  * the log level win over the file; --machine-id, --format and --layout describe the stream
  * `default` and are refused together with a file. Directories default to /run/sfd and /var/lib/sfd
- * for root, and to $XDG_RUNTIME_DIR/sfd and $XDG_STATE_HOME/sfd (else ~/.local/state/sfd) for
- * others. Every problem of the file is reported with file and line, all of them and not just the
- * first.
+ * for root and the user that root's sfd becomes, and to $XDG_RUNTIME_DIR/sfd and
+ * $XDG_STATE_HOME/sfd (else ~/.local/state/sfd) for others. Every problem of the file is reported
+ * with file and line, all of them and not just the first.
  * @return 0, or a negative errno after one sentence a problem on stderr through sfd_log(); `config`
  *         is then already deinitialised
  */

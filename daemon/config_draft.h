@@ -31,6 +31,9 @@ enum sfd_daemon_key {
 	SFD_DAEMON_STATE_DIR,
 	SFD_DAEMON_LOG_LEVEL,
 	SFD_DAEMON_LOOP,
+	SFD_DAEMON_USER,
+	SFD_DAEMON_MAX_CONNECTIONS_PER_USER,
+	SFD_DAEMON_SECCOMP,
 	SFD_DAEMON_KEYS,
 };
 
@@ -45,6 +48,8 @@ enum sfd_stream_key {
 	SFD_STREAM_ALLOW,
 	SFD_STREAM_KEYS,
 };
+
+static_assert((int)SFD_DAEMON_KEYS <= (int)SFD_STREAM_KEYS, "a section has room for either");
 
 /** One section; `value` is indexed by the keys of its kind. */
 struct sfd_draft_section {

@@ -25,6 +25,9 @@ static const char *const daemon_keys[SFD_DAEMON_KEYS] = {
 	[SFD_DAEMON_STATE_DIR] = "state_dir",
 	[SFD_DAEMON_LOG_LEVEL] = "log_level",
 	[SFD_DAEMON_LOOP] = "loop",
+	[SFD_DAEMON_USER] = "user",
+	[SFD_DAEMON_MAX_CONNECTIONS_PER_USER] = "max_connections_per_user",
+	[SFD_DAEMON_SECCOMP] = "seccomp",
 };
 
 static const char *const stream_keys[SFD_STREAM_KEYS] = {

@@ -3,7 +3,8 @@
 /*
  * The control channel: connections, requests, replies. Runs on the control loop's thread and never
  * blocks it. A connection has one request in work at a time: the next is read when the reply has
- * left, so a slow reader holds nothing but its own connection.
+ * left, so a slow reader holds nothing but its own connection, and that not for long. A user has
+ * only so many connections; one too many is told so when it asks, and closed.
  */
 #ifndef SFD_CONTROL_H
 #define SFD_CONTROL_H
@@ -14,9 +15,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-
-/** Most connections at a time. */
-#define SFD_CONNECTIONS_MAX 4096
 
 struct sfd_control;
 
@@ -32,6 +30,8 @@ struct sfd_control_setup {
 	 * negative errno. */
 	int (*upgrade)(void *owner, const char *path);
 	void *owner;
+	uint32_t connections_per_user;
+	int64_t reply_ns; /* longest that a reply waits for its reader; 0: some seconds */
 };
 
 /**

@@ -98,7 +98,7 @@ static int make_path(char *path, mode_t mode)
 	return chmod(path, mode) < 0 ? -errno : 0;
 }
 
-static int ensure_dir(const char *what, const char *dir, mode_t mode, struct sf_why *why)
+int sfd_lock_make_dir(const char *what, const char *dir, mode_t mode, struct sf_why *why)
 {
 	char path[PATH_MAX];
 	char action[96];
@@ -126,7 +126,7 @@ int sfd_lock_dir(const char *what, const char *dir, mode_t mode, int *ret_fd, st
 	int r;
 
 	sf_shm_clear(why);
-	r = ensure_dir(what, dir, mode, why);
+	r = sfd_lock_make_dir(what, dir, mode, why);
 	if (r < 0)
 		return r;
 	if ((size_t)snprintf(path, sizeof(path), "%s/" LOCK_NAME, dir) >= sizeof(path))

@@ -15,6 +15,8 @@
 
 /** Mode of a state directory that is made. */
 #define SFD_STATE_MODE 0700
+/** Makes `dir` (and its parents) with `mode` if it is missing. @return 0 or a negative errno */
+int sfd_lock_make_dir(const char *what, const char *dir, mode_t mode, struct sf_why *why);
 
 /**
  * Makes `dir` (and its parents) with `mode` if it is missing, and locks `dir/sfd.lock`.

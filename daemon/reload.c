@@ -92,6 +92,11 @@ static struct value loop_of(enum sfd_loop_backend loop)
 	return text_of(text[loop]);
 }
 
+static struct value user_of(const struct sfd_account *account)
+{
+	return text_of(sfd_account_is_known(account) ? account->name : "root");
+}
+
 /** Two random machine ids stand for the same missing address. */
 static bool same_machine(uint64_t one, uint64_t other)
 {
@@ -219,6 +224,16 @@ static int check_daemon(const struct sfd_config *old, const struct sfd_config *n
 		was = loop_of(old->loop);
 		is = loop_of(next->loop);
 		return refuse(NULL, "loop", &was, &is, RESTART, why);
+	}
+	/* Who has become a user cannot become another, nor can a filter be taken off. */
+	was = user_of(&old->account);
+	is = user_of(&next->account);
+	if (strcmp(was.text, is.text) != 0)
+		return refuse(NULL, "user", &was, &is, RESTART, why);
+	if (old->seccomp && !next->seccomp) {
+		was = text_of("yes");
+		is = text_of("no");
+		return refuse(NULL, "seccomp", &was, &is, RESTART, why);
 	}
 	return 0;
 }

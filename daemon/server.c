@@ -18,9 +18,12 @@
 #include "daemon/lock.h"
 #include "daemon/log.h"
 #include "daemon/marks.h"
+#include "daemon/memory.h"
 #include "daemon/notify.h"
 #include "daemon/orphans.h"
+#include "daemon/privilege.h"
 #include "daemon/report.h"
+#include "daemon/sandbox.h"
 #include "daemon/upgrade.h"
 
 #include <errno.h>
@@ -291,6 +294,8 @@ static int open_control(struct sfd_server *server, struct sf_why *why)
 	struct sfd_control_setup setup = {.runtime_dir = server->config->runtime_dir,
 					  .stream = server->stream,
 					  .stream_count = server->stream_count,
+					  .connections_per_user =
+						  server->config->connections_per_user,
 					  .keeps_path = sfd_notify_has_store(),
 					  .upgrade = sfd_server_upgrade,
 					  .owner = server};
@@ -332,8 +337,12 @@ static void settle(struct sfd_server *server)
 static int start(struct sfd_server *server)
 {
 	struct sf_why why = {0};
-	int error = open_descriptors(server);
+	const bool is_first = server->handover.previous_fd < 0;
+	int error = sfd_privilege_drop(server->config, is_first, &why);
 
+	if (error < 0)
+		return sfd_server_complain(error, &why, "privileges");
+	error = open_descriptors(server);
 	if (error < 0)
 		return sfd_server_complain(error, &why, "descriptors");
 	error = lock_all(server);
@@ -356,7 +365,11 @@ static int start(struct sfd_server *server)
 	error = open_control(server, &why);
 	if (error == 0)
 		error = sfd_watchdog_start(server->loop, server->stream->stats, &server->watchdog);
-	return error < 0 ? sfd_server_complain(error, &why, "control socket") : 0;
+	if (error < 0)
+		return sfd_server_complain(error, &why, "control socket");
+	sfd_memory_lock(server->stream, server->stream_count);
+	(void)sfd_sandbox_enter(server->config->seccomp);
+	return 0;
 }
 
 static void close_fd(int fd)

@@ -17,6 +17,7 @@
 #define SECONDS 3
 #define IDS_PER_SECOND 10
 #define SWITCHES_PER_SECOND 12
+#define CPU_NS_PER_SECOND (UINT64_C(100000000) / 60)
 /* How far the embedded time may stray from the wall, in either direction. */
 #define STRAY_NS INT64_C(200000)
 
@@ -144,11 +145,74 @@ START_TEST(beat_follows_the_demand_and_ids_stay_fresh)
 }
 END_TEST
 
+/** CPU time of all threads of sfd so far. */
+static uint64_t read_cpu_ns(void)
+{
+	char path[320];
+	const struct dirent *entry;
+	uint64_t sum = 0;
+	DIR *dir;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)daemon_now.pid);
+	dir = opendir(path);
+	ck_assert_ptr_nonnull(dir);
+	while ((entry = readdir(dir)) != NULL) {
+		char text[64] = "";
+		FILE *file;
+
+		(void)snprintf(path, sizeof(path), "/proc/%d/task/%s/schedstat",
+			       (int)daemon_now.pid, entry->d_name);
+		file = entry->d_name[0] == '.' ? NULL : fopen(path, "re");
+		if (!file)
+			continue;
+		if (fgets(text, sizeof(text), file))
+			sum += strtoull(text, NULL, 10);
+		(void)fclose(file);
+	}
+	(void)closedir(dir);
+	return sum;
+}
+
+/* Below 0.1 s a minute, whichever loop the configuration names. */
+START_TEST(fc73_idle_sfd_takes_next_to_no_cpu_time)
+{
+	static const char *const loops[] = {"auto", "poll"};
+
+	if (T_ASAN || T_TSAN) {
+		t_skip(__func__, "a sanitizer has costs of its own");
+		return;
+	}
+	for (int i = 0; i < 2; i++) {
+		struct sf_control_stats stats;
+		uint64_t least_ns = UINT64_MAX;
+
+		t_daemon_init(&daemon_now, 0);
+		daemon_now.loop = loops[i];
+		t_daemon_configure(&daemon_now, LAYOUT, "");
+		t_daemon_start(&daemon_now);
+		t_daemon_stats(&daemon_now, &stats);
+		if (i == 1)
+			ck_assert_uint_eq(stats.loop, 1);
+		/* The least of some seconds: a busy host makes each wake-up dearer. */
+		for (int k = 0; k < 5 && least_ns > CPU_NS_PER_SECOND; k++) {
+			uint64_t before_ns = read_cpu_ns();
+
+			t_nap_ms(1000);
+			before_ns = read_cpu_ns() - before_ns;
+			least_ns = before_ns < least_ns ? before_ns : least_ns;
+		}
+		ck_assert_uint_le(least_ns, CPU_NS_PER_SECOND);
+		t_daemon_stop(&daemon_now);
+	}
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
 	const TTest *const tests[] = {
 		ten_ids_a_second_are_fresh_and_do_not_make_sfd_beat,
 		beat_follows_the_demand_and_ids_stay_fresh,
+		fc73_idle_sfd_takes_next_to_no_cpu_time,
 	};
 	const struct t_program program = {.name = "idle",
 					  .machine_id = 144,

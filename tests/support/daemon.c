@@ -109,10 +109,10 @@ void t_daemon_configure_stream(struct t_daemon *daemon, const char *lines)
 
 	ck_assert_ptr_nonnull(file);
 	(void)fprintf(file,
-		      "[daemon]\nruntime_dir = %s\nstate_dir = %s\nloop = %s\n"
+		      "[daemon]\nruntime_dir = %s\nstate_dir = %s\nloop = %s\n%s"
 		      "[stream default]\n%s",
 		      daemon->runtime_dir, daemon->state_dir, daemon->loop ? daemon->loop : "auto",
-		      lines);
+		      daemon->lines ? daemon->lines : "", lines);
 	ck_assert_int_eq(fclose(file), 0);
 }
 

@@ -24,6 +24,7 @@ struct t_daemon {
 	char socket[112];
 	unsigned machine_id;
 	const char *loop;          /* for the configuration; NULL: auto */
+	const char *lines;         /* further ones of its section [daemon]; NULL: none */
 	void (*before_exec)(void); /* in the child that becomes sfd; may be NULL */
 	pid_t pid;                 /* 0: not running */
 };

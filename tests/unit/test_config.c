@@ -23,6 +23,9 @@ START_TEST(load_of_the_least_file_gives_defaults)
 	ck_assert_str_eq(t_config_said, "");
 	ck_assert_int_eq((int)t_config.log_level, SFD_LOG_INFO);
 	ck_assert_int_eq((int)t_config.loop, SFD_LOOP_AUTO);
+	ck_assert(!t_config.account.is_named);
+	ck_assert_uint_eq(t_config.connections_per_user, SFD_CONNECTIONS_PER_USER_DEFAULT);
+	ck_assert(t_config.seccomp);
 	ck_assert_uint_eq(t_config.stream_count, 1);
 	ck_assert_str_eq(t_config.stream[0].name, "a");
 	ck_assert_str_eq(sf_layout_name(&t_config.stream[0].layout), "twitter");
@@ -46,6 +49,9 @@ START_TEST(load_of_a_full_file_takes_every_key)
 				       "\tstate_dir=/tmp/state\r\n"
 				       "log_level: debug\r\n"
 				       "loop = poll\r\n"
+				       "user = nobody\r\n"
+				       "max_connections_per_user = 4096\r\n"
+				       "seccomp = no\r\n"
 				       "\r\n"
 				       "  [ stream  web-1._x ] ; comment\r\n"
 				       "  layout = t42 w5 p5 s12 epoch=1420070400000 tick=1ms\r\n"
@@ -66,6 +72,11 @@ START_TEST(load_of_a_full_file_takes_every_key)
 	ck_assert_str_eq(t_config.state_dir, "/tmp/state");
 	ck_assert_int_eq((int)t_config.log_level, SFD_LOG_DEBUG);
 	ck_assert_int_eq((int)t_config.loop, SFD_LOOP_POLL);
+	ck_assert(t_config.account.is_named);
+	ck_assert_str_eq(t_config.account.name, "nobody");
+	ck_assert_uint_eq(t_config.account.uid, 65534);
+	ck_assert_uint_eq(t_config.connections_per_user, 4096);
+	ck_assert(!t_config.seccomp);
 	ck_assert_uint_eq(t_config.stream_count, 2);
 	ck_assert_str_eq(t_config.stream[0].name, "web-1._x");
 	ck_assert_str_eq(sf_layout_name(&t_config.stream[0].layout), "discord");

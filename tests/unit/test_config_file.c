@@ -27,7 +27,7 @@ static const struct {
 	{T_STREAM_A "[demon]\n", "sfd.conf:4: unknown section [demon]"},
 	{T_STREAM_A "[daemon]\nrun_dir = /x\n",
 	 "sfd.conf:5: unknown key \"run_dir\": the keys of a [daemon] section are runtime_dir, "
-	 "state_dir, log_level, loop"},
+	 "state_dir, log_level, loop, user, max_connections_per_user, seccomp"},
 	{T_STREAM_A "\n\nnode = 1\n",
 	 "sfd.conf:6: unknown key \"node\": the keys of a [stream NAME] section are format, "
 	 "layout, machine_id, ahead_ms, runway_ms, clock_backward, sequence_start, allow"},
@@ -58,6 +58,17 @@ static const struct {
 	 "sfd.conf:5: log_level \"warn\" is unknown: use error, warning, info or debug"},
 	{T_STREAM_A "[daemon]\nloop = epoll\n",
 	 "sfd.conf:5: loop \"epoll\" is unknown: use auto, io_uring or poll"},
+	{T_STREAM_A "[daemon]\nuser = no-such-user\n",
+	 "sfd.conf:5: user \"no-such-user\" does not exist: name another one, or make it"},
+	{T_STREAM_A "[daemon]\nuser =\n", "sfd.conf:5: user \"\" does not exist"},
+	{T_STREAM_A "[daemon]\nmax_connections_per_user = 0\n",
+	 "sfd.conf:5: max_connections_per_user \"0\" is no number from 1 to 4096"},
+	{T_STREAM_A "[daemon]\nmax_connections_per_user = 4097\n",
+	 "sfd.conf:5: max_connections_per_user \"4097\" is no number from 1 to 4096"},
+	{T_STREAM_A "[daemon]\nmax_connections_per_user = 12 per host\n",
+	 "max_connections_per_user \"12 per host\" is no number"},
+	{T_STREAM_A "[daemon]\nseccomp = on\n",
+	 "sfd.conf:5: seccomp \"on\" is unknown: use yes or no"},
 	/* values of a stream */
 	{"[stream a]\nmachine_id = 1\n", "sfd.conf:1: stream \"a\" has no layout"},
 	{"[stream a]\nlayout = twiter\nmachine_id = 1\n", "sfd.conf:2: layout: "},
@@ -294,6 +305,18 @@ START_TEST(load_of_more_streams_than_allowed_names_the_first_too_many)
 }
 END_TEST
 
+/* There are none, since a ring is smaller than one: whoever asks for them is told, not ignored. */
+START_TEST(fc67_huge_pages_are_an_unknown_key)
+{
+	ck_assert_int_eq(t_config_load(T_STREAM_A "huge_pages = 1\n"
+						  "[daemon]\nhuge_pages = required\n"),
+			 -EINVAL);
+	t_config_assert_said("sfd.conf:4: unknown key \"huge_pages\": the keys of a [stream NAME]");
+	t_config_assert_said("sfd.conf:6: unknown key \"huge_pages\": the keys of a [daemon]");
+	ck_assert_uint_eq(t_config_said_lines(), 2);
+}
+END_TEST
+
 static TCase *problems_case(void)
 {
 	TCase *tcase = tcase_create("problems");
@@ -305,6 +328,7 @@ static TCase *problems_case(void)
 	tcase_add_loop_test(tcase, fc_34_load_outside_the_bounds_names_the_limits, 0,
 			    COUNT(fc_34_limits));
 	tcase_add_test(tcase, load_of_many_problems_reports_all_of_them);
+	tcase_add_test(tcase, fc67_huge_pages_are_an_unknown_key);
 	tcase_add_test(tcase, load_of_a_layout_with_less_than_a_year_left_warns);
 	return tcase;
 }

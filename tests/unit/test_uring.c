@@ -62,7 +62,7 @@ int io_uring_queue_init_params(unsigned entries, struct io_uring *ring, struct i
 	return rc;
 }
 
-int io_uring_register(unsigned fd, unsigned opcode, const void *argument, unsigned count)
+int io_uring_register(unsigned int fd, unsigned int opcode, const void *arg, unsigned int nr_args)
 {
 	register_fn real;
 
@@ -70,16 +70,17 @@ int io_uring_register(unsigned fd, unsigned opcode, const void *argument, unsign
 	if (opcode == IORING_REGISTER_RESTRICTIONS && restrict_error != 0)
 		return restrict_error;
 	find_hidden("io_uring_register", (void *)&real);
-	return real(fd, opcode, argument, count);
+	return real(fd, opcode, arg, nr_args);
 }
 
-int io_uring_enter(unsigned fd, unsigned to_submit, unsigned wanted, unsigned flags, sigset_t *mask)
+int io_uring_enter(unsigned int fd, unsigned int to_submit, unsigned int min_complete,
+		   unsigned int flags, sigset_t *sig)
 {
 	enter_fn real;
 
 	enter_flags = flags;
 	find_hidden("io_uring_enter", (void *)&real);
-	return real(fd, to_submit, wanted, flags, mask);
+	return real(fd, to_submit, min_complete, flags, sig);
 }
 
 /* ---- what the ring takes ---- */

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * An sfd that was started as root: what it gives up, to whom it gives its directories, and what it
+ * leaves alone.
+ */
+#include "tests/support/daemon.h"
+#include "tests/support/e2e.h"
+#include "tests/support/process.h"
+
+#include <dirent.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LAYOUT "t41 n10 s12 epoch=1577836800000"
+#define NOBODY 65534
+#define STRANGER 54321
+#define NODES "/run/lock/sfd.nodes"
+
+static struct t_daemon daemon_now;
+
+static bool has_root(const char *test)
+{
+	if (geteuid() == 0)
+		return true;
+	t_skip(test, "needs root");
+	return false;
+}
+
+static void run_with(const char *lines)
+{
+	t_daemon_init(&daemon_now, 0);
+	daemon_now.lines = lines;
+	t_daemon_configure(&daemon_now, LAYOUT, "");
+	t_daemon_start(&daemon_now);
+}
+
+/** "NAME:\tVALUE" of a thread's status; empty when there is none. */
+static const char *read_field(const char *thread, const char *name)
+{
+	static char line[256];
+	char path[320];
+	const size_t length = strlen(name);
+	const char *value = "";
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%s/status", (int)daemon_now.pid, thread);
+	file = fopen(path, "re");
+	ck_assert_ptr_nonnull(file);
+	while (*value == '\0' && fgets(line, sizeof(line), file))
+		if (strncmp(line, name, length) == 0 && line[length] == ':')
+			value = line + length + 1 + strspn(line + length + 1, "\t ");
+	(void)fclose(file);
+	line[strcspn(line, "\n")] = '\0';
+	return value;
+}
+
+/** Each thread's field is this. */
+static void assert_field(const char *name, const char *expected)
+{
+	char path[64];
+	const struct dirent *entry;
+	unsigned threads = 0;
+	DIR *dir;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)daemon_now.pid);
+	dir = opendir(path);
+	ck_assert_ptr_nonnull(dir);
+	while ((entry = readdir(dir)) != NULL) {
+		if (entry->d_name[0] == '.')
+			continue;
+		threads++;
+		ck_assert_str_eq(read_field(entry->d_name, name), expected);
+	}
+	(void)closedir(dir);
+	ck_assert_uint_ge(threads, 2);
+}
+
+static void assert_owner(const char *path, uid_t uid)
+{
+	struct stat status;
+
+	ck_assert_msg(lstat(path, &status) == 0, "%s", path);
+	ck_assert_msg(status.st_uid == uid, "%s belongs to %u", path, status.st_uid);
+}
+
+static void assert_works(void)
+{
+	struct sf_client *client = t_open(daemon_now.socket, 0);
+
+	(void)t_next(t_cursor(client));
+}
+
+/* ---- what it gives up ---- */
+
+static bool may_raise_limits(void)
+{
+	const struct rlimit limit = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+	struct rlimit kept[2];
+	bool may = getrlimit(RLIMIT_MEMLOCK, &kept[0]) == 0 &&
+		   getrlimit(RLIMIT_RTPRIO, &kept[1]) == 0 &&
+		   setrlimit(RLIMIT_MEMLOCK, &limit) == 0 && setrlimit(RLIMIT_RTPRIO, &limit) == 0;
+
+	return may && setrlimit(RLIMIT_MEMLOCK, &kept[0]) == 0 &&
+	       setrlimit(RLIMIT_RTPRIO, &kept[1]) == 0;
+}
+
+/* Two capabilities stand for limits that may not be raised: CAP_IPC_LOCK, CAP_SYS_NICE. */
+START_TEST(sfd_of_root_becomes_the_configured_user_and_keeps_no_capability)
+{
+	static const char *const sets[] = {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"};
+	const char *most = may_raise_limits() ? "0000000000000000" : "0000000000804000";
+
+	if (!has_root(__func__))
+		return;
+	run_with("user = nobody\n");
+	assert_field("Uid", "65534\t65534\t65534\t65534");
+	assert_field("Gid", "65534\t65534\t65534\t65534");
+	assert_field("Groups", "65534 ");
+	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
+		assert_field(sets[i], most);
+	assert_field("NoNewPrivs", "1");
+	t_daemon_assert_said(&daemon_now, "running as user nobody (65534)");
+	assert_works();
+	t_daemon_stop(&daemon_now);
+}
+END_TEST
+
+static pid_t beat_thread(void)
+{
+	char path[64];
+	const struct dirent *entry;
+	pid_t thread = 0;
+	DIR *dir;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)daemon_now.pid);
+	dir = opendir(path);
+	ck_assert_ptr_nonnull(dir);
+	while ((entry = readdir(dir)) != NULL)
+		if (entry->d_name[0] != '.' &&
+		    strcmp(read_field(entry->d_name, "Name"), "sfd-beat") == 0)
+			thread = (pid_t)strtol(entry->d_name, NULL, 10);
+	(void)closedir(dir);
+	ck_assert_int_gt(thread, 0);
+	return thread;
+}
+
+static void limit_memory_and_priority(void)
+{
+	const struct rlimit none = {0};
+
+	T_CHECK(setrlimit(RLIMIT_MEMLOCK, &none) == 0);
+	T_CHECK(setrlimit(RLIMIT_RTPRIO, &none) == 0);
+}
+
+/* By limits, or by capabilities where limits cannot be raised; an exec leaves both alone. */
+START_TEST(user_of_root_has_locked_memory_and_a_punctual_beat)
+{
+	char leader[16];
+
+	if (!has_root(__func__))
+		return;
+	if (prctl(PR_CAPBSET_READ, CAP_SYS_NICE) != 1 ||
+	    prctl(PR_CAPBSET_READ, CAP_IPC_LOCK) != 1) {
+		t_skip(__func__, "root is not allowed either here");
+		return;
+	}
+	t_daemon_init(&daemon_now, 0);
+	daemon_now.lines = "user = nobody\n";
+	daemon_now.before_exec = limit_memory_and_priority;
+	t_daemon_configure(&daemon_now, LAYOUT, "");
+	t_daemon_start(&daemon_now);
+	ck_assert_int_eq(sched_getscheduler(beat_thread()), SCHED_FIFO | SCHED_RESET_ON_FORK);
+	ck_assert_uint_eq(t_daemon_counter(&daemon_now, SF_COUNTER_memory_locked), 1);
+	(void)snprintf(leader, sizeof(leader), "%d", (int)daemon_now.pid);
+	if (T_ASAN + T_TSAN == 0) /* a sanitizer does not lock */
+		ck_assert_uint_gt(strtoul(read_field(leader, "VmLck"), NULL, 10), 0);
+	t_daemon_stop(&daemon_now);
+}
+END_TEST
+
+static void become_nobody(void)
+{
+	const gid_t group = NOBODY;
+
+	T_CHECK(setgroups(1, &group) == 0 && setgid(NOBODY) == 0 && setuid(NOBODY) == 0);
+}
+
+static void become_nobody_without_memory(void)
+{
+	limit_memory_and_priority();
+	become_nobody();
+}
+
+static void become_nobody_with_some_memory(void)
+{
+	const struct rlimit some = {.rlim_cur = 4u << 20, .rlim_max = 4u << 20};
+
+	T_CHECK(setrlimit(RLIMIT_MEMLOCK, &some) == 0);
+	become_nobody();
+}
+
+START_TEST(memory_that_cannot_be_locked_is_said_once_and_harms_nothing)
+{
+	void (*const before[])(void) = {become_nobody_without_memory,
+					become_nobody_with_some_memory};
+	const char *const sentences[] = {
+		"the rings are not locked in memory: RLIMIT_MEMLOCK is 0 KiB",
+		"only the rings are locked in memory: RLIMIT_MEMLOCK is 4096 KiB"};
+
+	if (!has_root(__func__))
+		return;
+	if (T_ASAN || T_TSAN) {
+		t_skip(__func__, "a sanitizer takes the place of mlock()");
+		return;
+	}
+	for (int i = 0; i < 2; i++) {
+		t_daemon_init(&daemon_now, 0);
+		ck_assert_int_eq(chown(daemon_now.directory, NOBODY, NOBODY), 0);
+		daemon_now.before_exec = before[i];
+		t_daemon_configure(&daemon_now, LAYOUT, "allow = *\n");
+		t_daemon_start(&daemon_now);
+		t_daemon_assert_said(&daemon_now, sentences[i]);
+		ck_assert_uint_eq(t_daemon_counter(&daemon_now, SF_COUNTER_memory_locked), 0);
+		assert_works();
+		t_daemon_stop(&daemon_now);
+	}
+}
+END_TEST
+
+START_TEST(filter_is_in_force_in_all_threads_unless_switched_off)
+{
+	run_with("seccomp = no\n");
+	assert_field("Seccomp", "0");
+	t_daemon_stop(&daemon_now);
+	run_with("seccomp = yes\n");
+	if (T_ASAN || T_TSAN)
+		t_daemon_assert_said(&daemon_now, "no seccomp filter: a sanitizer");
+	else
+		assert_field("Seccomp", "2");
+	assert_field("NoNewPrivs", "1");
+	assert_works();
+	t_daemon_stop(&daemon_now);
+}
+END_TEST
+
+/* ---- who it becomes ---- */
+
+START_TEST(sfd_that_stays_root_says_so_unless_told_to)
+{
+	if (!has_root(__func__))
+		return;
+	run_with("user = root\n");
+	assert_field("Uid", "0\t0\t0\t0");
+	ck_assert_ptr_null(strstr(t_daemon_said(&daemon_now), "running as"));
+	t_daemon_stop(&daemon_now);
+	if (getpwnam("sfd")) {
+		run_with("");
+		t_daemon_assert_said(&daemon_now, "running as user sfd");
+	} else {
+		run_with("");
+		assert_field("Uid", "0\t0\t0\t0");
+		t_daemon_assert_said(&daemon_now, "running as root, since there is no user sfd: "
+						  "make it (systemd-sysusers");
+	}
+	t_daemon_stop(&daemon_now);
+}
+END_TEST
+
+START_TEST(unknown_user_is_wrong_usage)
+{
+	char said[T_SAID_BYTES];
+
+	t_daemon_init(&daemon_now, 0);
+	daemon_now.lines = "user = no-such-user\n";
+	t_daemon_configure(&daemon_now, LAYOUT, "");
+	ck_assert_int_eq(t_daemon_start_refused(&daemon_now, said), 2);
+	ck_assert_ptr_nonnull(strstr(said, "sfd.conf:5: user \"no-such-user\" does not exist"));
+}
+END_TEST
+
+/* An sfd that runs as its user already, as after a hand-over. */
+START_TEST(sfd_of_the_configured_user_changes_nothing)
+{
+	if (!has_root(__func__))
+		return;
+	t_daemon_init(&daemon_now, 0);
+	ck_assert_int_eq(chown(daemon_now.directory, NOBODY, NOBODY), 0);
+	daemon_now.lines = "user = nobody\n";
+	daemon_now.before_exec = become_nobody;
+	t_daemon_configure(&daemon_now, LAYOUT, "allow = *\n");
+	t_daemon_start(&daemon_now);
+	assert_field("Uid", "65534\t65534\t65534\t65534");
+	assert_field("NoNewPrivs", "1");
+	ck_assert_ptr_null(strstr(t_daemon_said(&daemon_now), "running as"));
+	assert_works();
+	t_daemon_stop(&daemon_now);
+}
+END_TEST
+
+/* ---- what it gives away ---- */
+
+/** Plants what looks like sfd's own and is not. */
+static void plant_traps(const char *precious)
+{
+	FILE *file = fopen(precious, "we");
+
+	ck_assert_ptr_nonnull(file);
+	(void)fputs("root's\n", file);
+	ck_assert_int_eq(fclose(file), 0);
+	ck_assert_int_eq(symlink(precious, t_path(daemon_now.state_dir, "a.new")), 0);
+	ck_assert_int_eq(link(precious, t_path(daemon_now.state_dir, "b.new")), 0);
+}
+
+START_TEST(state_of_an_sfd_of_root_is_handed_over_and_nothing_else)
+{
+	char precious[128];
+	uint64_t last;
+
+	if (!has_root(__func__))
+		return;
+	run_with("user = root\n");
+	last = t_next(t_cursor(t_open(daemon_now.socket, 0)));
+	t_daemon_stop(&daemon_now);
+	(void)snprintf(precious, sizeof(precious), "%s/precious", daemon_now.directory);
+	plant_traps(precious);
+	daemon_now.lines = "user = nobody\n";
+	t_daemon_configure(&daemon_now, LAYOUT, "");
+	t_daemon_start(&daemon_now);
+	ck_assert_uint_gt(t_next(t_cursor(t_open(daemon_now.socket, 0))), last);
+	assert_owner(daemon_now.state_dir, NOBODY);
+	assert_owner(daemon_now.runtime_dir, NOBODY);
+	assert_owner(t_path(daemon_now.state_dir, "default.mark"), NOBODY);
+	assert_owner(t_path(daemon_now.runtime_dir, "default.runtime"), NOBODY);
+	assert_owner(daemon_now.socket, NOBODY);
+	assert_owner(precious, 0);
+	t_daemon_stop(&daemon_now);
+}
+END_TEST
+
+static void make_directory_inside(void)
+{
+	ck_assert_int_eq(mkdir(t_path(daemon_now.state_dir, "others"), 0755), 0);
+}
+
+static void make_writable_for_all(void)
+{
+	ck_assert_int_eq(chmod(daemon_now.state_dir, 01777), 0);
+}
+
+static void make_another_users(void)
+{
+	ck_assert_int_eq(chown(daemon_now.state_dir, STRANGER, STRANGER), 0);
+}
+
+static void make_link(void)
+{
+	ck_assert_int_eq(rmdir(daemon_now.state_dir), 0);
+	ck_assert_int_eq(mkdir(t_path(daemon_now.directory, "elsewhere"), 0700), 0);
+	ck_assert_int_eq(symlink("elsewhere", daemon_now.state_dir), 0);
+}
+
+START_TEST(directory_that_is_not_sfds_alone_is_not_given_away)
+{
+	void (*const spoil[])(void) = {make_directory_inside, make_writable_for_all,
+				       make_another_users, make_link};
+
+	if (!has_root(__func__))
+		return;
+	for (size_t i = 0; i < sizeof(spoil) / sizeof(spoil[0]); i++) {
+		char said[T_SAID_BYTES];
+		struct stat before;
+		struct stat after;
+
+		t_daemon_init(&daemon_now, 0);
+		daemon_now.lines = "user = nobody\n";
+		t_daemon_configure(&daemon_now, LAYOUT, "");
+		ck_assert_int_eq(mkdir(daemon_now.state_dir, 0755), 0);
+		spoil[i]();
+		ck_assert_int_eq(stat(daemon_now.state_dir, &before), 0);
+		ck_assert_int_eq(t_daemon_start_refused(&daemon_now, said), 1);
+		ck_assert_msg(strstr(said, "the state directory is not sfd's alone") != NULL,
+			      "row %zu: %s", i, said);
+		ck_assert_int_eq(stat(daemon_now.state_dir, &after), 0);
+		ck_assert_uint_eq(after.st_uid, before.st_uid);
+	}
+}
+END_TEST
+
+/* Whoever owns the file in a directory for all could put another one in its place. */
+START_TEST(machine_id_file_of_a_user_is_taken_over_by_root_as_it_is)
+{
+	struct stat before;
+	struct stat after;
+	FILE *file;
+
+	if (!t_may_mount()) {
+		t_skip(__func__, "needs a /run/lock of its own");
+		return;
+	}
+	(void)unlink(NODES);
+	file = fopen(NODES, "we");
+	ck_assert_ptr_nonnull(file);
+	ck_assert_int_eq(fchown(fileno(file), STRANGER, STRANGER), 0);
+	ck_assert_int_eq(fchmod(fileno(file), 0600), 0);
+	ck_assert_int_eq(fclose(file), 0);
+	ck_assert_int_eq(stat(NODES, &before), 0);
+	run_with("");
+	ck_assert_int_eq(stat(NODES, &after), 0);
+	ck_assert_uint_eq(after.st_ino, before.st_ino);
+	ck_assert_uint_eq(after.st_uid, 0);
+	ck_assert_uint_eq(after.st_mode & 07777, 0666);
+	t_daemon_stop(&daemon_now);
+	/* One with a second name may be anything of root's: it is left as it is. */
+	ck_assert_int_eq(chown(NODES, STRANGER, STRANGER), 0);
+	ck_assert_int_eq(link(NODES, "/run/lock/second"), 0);
+	run_with("");
+	assert_owner(NODES, STRANGER);
+	t_daemon_stop(&daemon_now);
+	ck_assert_int_eq(unlink("/run/lock/second"), 0);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	const TTest *const tests[] = {
+		sfd_of_root_becomes_the_configured_user_and_keeps_no_capability,
+		user_of_root_has_locked_memory_and_a_punctual_beat,
+		memory_that_cannot_be_locked_is_said_once_and_harms_nothing,
+		filter_is_in_force_in_all_threads_unless_switched_off,
+		sfd_that_stays_root_says_so_unless_told_to,
+		unknown_user_is_wrong_usage,
+		sfd_of_the_configured_user_changes_nothing,
+		state_of_an_sfd_of_root_is_handed_over_and_nothing_else,
+		directory_that_is_not_sfds_alone_is_not_given_away,
+		machine_id_file_of_a_user_is_taken_over_by_root_as_it_is,
+	};
+	const struct t_program program = {.name = "privilege",
+					  .machine_id = 576,
+					  .tests = tests,
+					  .test_count = sizeof(tests) / sizeof(tests[0])};
+
+	return t_main(argc, argv, &program);
+}
