@@ -5,6 +5,7 @@
  */
 #include "daemon/reply.h"
 
+#include "daemon/crowd.h"
 #include "daemon/log.h"
 #include "daemon/sync.h"
 
@@ -113,6 +114,15 @@ static void read_command(struct sfd_connection *connection)
 	if (length <= 0)
 		length = 1;
 	connection->command[length - 1] = '\0'; /* the newline */
+}
+
+static void refuse_at_limit(const struct sfd_control_state *state,
+			    struct sfd_connection *connection)
+{
+	char text[sizeof(connection->reply.refused.text)];
+
+	sfd_crowd_explain(state, connection, text, sizeof(text));
+	sfd_reply_refuse(connection, -EUSERS, "%s", text);
 }
 
 static bool may_attach(struct sfd_connection *connection, struct sfd_stream *stream)
@@ -354,7 +364,9 @@ static void reply_of_stream(struct sfd_control_state *state, struct sfd_connecti
 				 message->stream[0] ? message->stream : "of that number");
 		return;
 	}
-	if (message->head.type == SF_CONTROL_ATTACH)
+	if (message->head.type == SF_CONTROL_ATTACH && connection->standing == SFD_STANDING_ASKING)
+		refuse_at_limit(state, connection);
+	else if (message->head.type == SF_CONTROL_ATTACH)
 		reply_attach(connection, stream);
 	else if (message->head.type == SF_CONTROL_STATS)
 		reply_stats(state, connection, stream);
@@ -367,6 +379,11 @@ bool sfd_reply_make(struct sfd_control_state *state, struct sfd_connection *conn
 {
 	if (!check(state, connection, length))
 		return true;
+	if (connection->standing == SFD_STANDING_TURNED_AWAY) {
+		refuse_at_limit(state, connection);
+		connection->close_after_reply = true;
+		return true;
+	}
 	if (connection->message.head.type == SF_CONTROL_UPGRADE)
 		return !may_upgrade(connection);
 	reply_of_stream(state, connection);

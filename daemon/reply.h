@@ -19,6 +19,13 @@
 
 struct sfd_control;
 
+/** What a connection may do. */
+enum sfd_standing {
+	SFD_STANDING_GUEST,       /* all that its user may */
+	SFD_STANDING_ASKING,      /* one beyond its user's limit: anything but attach */
+	SFD_STANDING_TURNED_AWAY, /* hear why not, and go */
+};
+
 /** One connection: its message, its reply, and what it attached to. */
 struct sfd_connection {
 	struct sfd_control *control;
@@ -30,6 +37,8 @@ struct sfd_connection {
 	int64_t since_unix_ns;
 	char command[16];
 	bool close_after_reply;
+	enum sfd_standing standing;
+	int64_t sent_mono_ns; /* since when the reply is on its way; 0: none is */
 	struct sfd_request request;
 	bool awaits; /* it asked for an upgrade; the reply comes later, perhaps from the next sfd */
 	union {
@@ -57,6 +66,8 @@ struct sfd_control_state {
 	size_t stream_count;
 	struct sfd_connection *connections;
 	size_t connection_count;
+	uint32_t connections_max; /* in all */
+	uint32_t connections_per_user;
 	uint64_t requests_bad;
 	bool loop_is_poll;
 };

@@ -31,6 +31,9 @@ const char *sf_strerror(int error)
 		return "sfd has no stream of that name; check the name";
 	case EACCES:
 		return "the stream's access list does not name this user";
+	case EUSERS:
+		return "this user has too many connections to sfd; close some, or raise "
+		       "max_connections_per_user";
 	case EPROTO:
 		return "sfd speaks another version or sent something malformed";
 	case EINVAL:

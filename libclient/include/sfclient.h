@@ -24,6 +24,7 @@
  *   -ENOTSUP     the stream's IDs are of the other width: sf_next() and its kin give 64-bit IDs,
  *                sf_next128() and its kin those of the wide formats
  *   -EACCES      the stream's access list does not name this user
+ *   -EUSERS      this user has as many connections to the daemon as one user may have
  *   -EPROTO      the daemon speaks another version, or sent something malformed
  *   -EINVAL      an argument is out of range
  *   -ENOMEM, -EMFILE, -ENFILE   the process or host is out of that resource
@@ -147,8 +148,8 @@ struct sf_range128 {
  * to the options' time-out. The connection stays open until sf_close(), so that the daemon can
  * list its clients; later calls use it only to move to a restarted daemon.
  * @param options NULL for all defaults
- * @return 0, or -ENOTCONN, -ENOENT, -EACCES, -EPROTO, -ETIMEDOUT, -EINVAL, -ENOMEM, -EMFILE,
- *         -ENFILE
+ * @return 0, or -ENOTCONN, -ENOENT, -EACCES, -EUSERS, -EPROTO, -ETIMEDOUT, -EINVAL, -ENOMEM,
+ *         -EMFILE, -ENFILE
  */
 SF_API int sf_open(const struct sf_options *options, struct sf_client **ret_client);
 
