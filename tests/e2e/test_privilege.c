@@ -27,6 +27,7 @@
 #define NODES "/run/lock/sfd.nodes"
 
 static struct t_daemon daemon_now;
+static char filters[16]; /* how many the first image had */
 
 static bool has_root(const char *test)
 {
@@ -83,6 +84,15 @@ static void assert_field(const char *name, const char *expected)
 	}
 	(void)closedir(dir);
 	ck_assert_uint_ge(threads, 2);
+}
+
+/** The number of the first thread. */
+static const char *leader(void)
+{
+	static char text[16];
+
+	(void)snprintf(text, sizeof(text), "%d", (int)daemon_now.pid);
+	return text;
 }
 
 static void assert_owner(const char *path, uid_t uid)
@@ -165,8 +175,6 @@ static void limit_memory_and_priority(void)
 /* By limits, or by capabilities where limits cannot be raised; an exec leaves both alone. */
 START_TEST(user_of_root_has_locked_memory_and_a_punctual_beat)
 {
-	char leader[16];
-
 	if (!has_root(__func__))
 		return;
 	if (prctl(PR_CAPBSET_READ, CAP_SYS_NICE) != 1 ||
@@ -181,9 +189,8 @@ START_TEST(user_of_root_has_locked_memory_and_a_punctual_beat)
 	t_daemon_start(&daemon_now);
 	ck_assert_int_eq(sched_getscheduler(beat_thread()), SCHED_FIFO | SCHED_RESET_ON_FORK);
 	ck_assert_uint_eq(t_daemon_counter(&daemon_now, SF_COUNTER_memory_locked), 1);
-	(void)snprintf(leader, sizeof(leader), "%d", (int)daemon_now.pid);
 	if (T_ASAN + T_TSAN == 0) /* a sanitizer does not lock */
-		ck_assert_uint_gt(strtoul(read_field(leader, "VmLck"), NULL, 10), 0);
+		ck_assert_uint_gt(strtoul(read_field(leader(), "VmLck"), NULL, 10), 0);
 	t_daemon_stop(&daemon_now);
 }
 END_TEST
@@ -250,6 +257,67 @@ START_TEST(filter_is_in_force_in_all_threads_unless_switched_off)
 	assert_field("NoNewPrivs", "1");
 	assert_works();
 	t_daemon_stop(&daemon_now);
+}
+END_TEST
+
+/** A hand-over to the same program. */
+static void upgrade(void)
+{
+	const struct sf_control_upgrade request = {.head = {.magic = SF_CONTROL_MAGIC,
+							    .version = SF_CONTROL_VERSION,
+							    .type = SF_CONTROL_UPGRADE,
+							    .length = sizeof(request)}};
+	struct sf_control_upgraded reply = {.head = {0}};
+	int fd = t_connect(daemon_now.socket);
+
+	ck_assert_uint_eq(t_exchange(fd, &request, sizeof(request), &reply, sizeof(reply)),
+			  sizeof(reply));
+	ck_assert_int_eq(reply.head.status, 0);
+	(void)close(fd);
+}
+
+static void assert_confined(void)
+{
+	struct t_daemon second;
+	char said[T_SAID_BYTES];
+
+	assert_field("NoNewPrivs", "1");
+	if (T_ASAN + T_TSAN == 0) {
+		assert_field("Seccomp", "2");
+		/* Those that were there before sfd are counted, too; so not 1, but the same. */
+		ck_assert_str_eq(read_field(leader(), "Seccomp_filters"), filters);
+	}
+	/* Its machine id is locked still, which closing the file of machine ids would end. */
+	t_daemon_init(&second, 0);
+	t_daemon_configure(&second, LAYOUT, "");
+	ck_assert_int_eq(t_daemon_start_refused(&second, said), 1);
+	ck_assert_msg(strstr(said, "is in use on this host by another sfd") != NULL, "%s", said);
+}
+
+START_TEST(hand_over_keeps_user_filter_and_locks)
+{
+	static const char *const lines[] = {"user = root\n", "user = nobody\n"};
+
+	if (!has_root(__func__))
+		return;
+	for (int i = 0; i < 2; i++) {
+		run_with(lines[i]);
+		(void)snprintf(filters, sizeof(filters), "%s",
+			       read_field(leader(), "Seccomp_filters"));
+		for (int k = 0; k < 3; k++) {
+			upgrade();
+			assert_confined();
+		}
+		assert_field("Uid", i == 0 ? "0\t0\t0\t0" : "65534\t65534\t65534\t65534");
+		if (prctl(PR_CAPBSET_READ, CAP_SYS_NICE) == 1)
+			ck_assert_int_eq(sched_getscheduler(beat_thread()),
+					 SCHED_FIFO | SCHED_RESET_ON_FORK);
+		if (prctl(PR_CAPBSET_READ, CAP_IPC_LOCK) == 1)
+			ck_assert_uint_eq(t_daemon_counter(&daemon_now, SF_COUNTER_memory_locked),
+					  1);
+		assert_works();
+		t_daemon_stop(&daemon_now);
+	}
 }
 END_TEST
 
@@ -437,6 +505,7 @@ int main(int argc, char **argv)
 		user_of_root_has_locked_memory_and_a_punctual_beat,
 		memory_that_cannot_be_locked_is_said_once_and_harms_nothing,
 		filter_is_in_force_in_all_threads_unless_switched_off,
+		hand_over_keeps_user_filter_and_locks,
 		sfd_that_stays_root_says_so_unless_told_to,
 		unknown_user_is_wrong_usage,
 		sfd_of_the_configured_user_changes_nothing,
