@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,9 @@
 #define LIMIT 20
 #define LIMIT_LINE "max_connections_per_user = 20\n"
 #define HEADROOM 16
+#define SILENT 50
+/* Connections that may wait to hear why. */
+#define PARTING 16
 /* Descriptors of sfd besides connections: what it has, and what is on its way out. */
 #define SLACK 64
 
@@ -101,6 +105,24 @@ static void assert_others_are_served(void)
 
 /* ---- one user ---- */
 
+/** Those who do not ask must not keep those who do from an answer: all but the last few have to go.
+ */
+static void be_turned_away_in_silence(void)
+{
+	struct pollfd silent[SILENT];
+	int closed = 0;
+
+	for (int i = 0; i < SILENT; i++)
+		silent[i] = (struct pollfd){.fd = t_connect(daemon_now.socket)};
+	while (closed < SILENT - PARTING) {
+		t_nap_ms(2);
+		(void)poll(silent, SILENT, 0);
+		closed = 0;
+		for (int i = 0; i < SILENT; i++)
+			closed += (silent[i].revents & POLLHUP) != 0;
+	}
+}
+
 static int fill_up(void *argument)
 {
 	static const char sentence[] = "user 54321 has 20 connections to sfd, as many as one user "
@@ -115,6 +137,7 @@ static int fill_up(void *argument)
 	become(FLOODER);
 	for (int i = 0; i < LIMIT; i++)
 		T_CHECK(ask(SF_CONTROL_STATS, &fd[i], text) == 0);
+	be_turned_away_in_silence();
 	for (int i = 0; i < 3; i++) {
 		T_CHECK(ask(i == 0 ? SF_CONTROL_ATTACH : SF_CONTROL_STATS, &more, text) == -EUSERS);
 		T_CHECK(strcmp(text, sentence) == 0);
@@ -147,7 +170,8 @@ START_TEST(user_at_the_limit_is_told_so_and_others_are_served)
 	pid = t_child(fill_up, step);
 	T_WAIT_UNTIL(get(step) == 1, 20000);
 	assert_others_are_served();
-	ck_assert_uint_eq(t_daemon_counter(&daemon_now, SF_COUNTER_connections_refused), 4);
+	ck_assert_uint_eq(t_daemon_counter(&daemon_now, SF_COUNTER_connections_refused),
+			  SILENT + 4);
 	t_daemon_assert_said(&daemon_now, "was turned away: user 54321 has 20 connections");
 	set(step, 2);
 	ck_assert_int_eq(t_reap(pid), 0);
