@@ -28,6 +28,9 @@
 #define SFD_CONNECTIONS_MAX 4096
 #define SFD_CONNECTIONS_PER_USER_DEFAULT 512
 
+/** How the answer to --check-config begins, by which sfd knows the next sfd. */
+#define SFD_CONFIG_VALID "the configuration is valid"
+
 struct sfd_stream_config {
 	char name[SF_SHM_STREAM_NAME_MAX]; /* [A-Za-z0-9_.-]+, no leading dot */
 	struct sf_layout layout;

@@ -181,8 +181,9 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	sfd_log_init(config.log_level);
 	if (flags.check_config) {
-		sfd_log(SFD_LOG_INFO, "the configuration is valid: %zu stream%s",
-			config.stream_count, config.stream_count == 1 ? "" : "s");
+		/* An answer, and no line of the log: said at every log level. */
+		(void)fprintf(stderr, "sfd: " SFD_CONFIG_VALID ": %zu stream%s\n",
+			      config.stream_count, config.stream_count == 1 ? "" : "s");
 		error = 0;
 	} else {
 		error = sfd_server_run(&config, &flags, argv);

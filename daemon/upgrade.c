@@ -5,6 +5,8 @@
  */
 #include "daemon/upgrade.h"
 
+#include "daemon/config.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -62,6 +64,9 @@ static void judge(struct sfd_upgrade *upgrade)
 	else if (info.si_status != 0)
 		(void)snprintf(upgrade->why, sizeof(upgrade->why), "%.80s would not start: %s",
 			       upgrade->path, said[0] ? said : "it does not say why");
+	else if (!strstr(said, SFD_CONFIG_VALID))
+		(void)snprintf(upgrade->why, sizeof(upgrade->why), "%.80s is no sfd",
+			       upgrade->path);
 }
 
 /** Tells the caller when nothing is left to wait for. */
