@@ -306,15 +306,22 @@ int sfd_config_load(const struct sfd_flags *flags, struct sfd_config *config)
 
 	*config = (struct sfd_config){0};
 	if (flags->config_file != NULL) {
-		r = sfd_draft_read_file(&draft, flags->config_file, &text, &size);
+		r = sfd_draft_read_file(
+			&draft, flags->kept_file != NULL ? flags->kept_file : flags->config_file,
+			&text, &size);
 		if (r < 0)
 			return r;
 	}
 	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail for this clock */
 	r = sfd_config_load_text(flags, text, size,
 				 (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000, config);
-	free(text);
-	return r;
+	if (r < 0) {
+		free(text);
+		return r;
+	}
+	config->text = text;
+	config->text_size = size;
+	return 0;
 }
 
 void sfd_config_deinit(struct sfd_config *config)
@@ -324,5 +331,6 @@ void sfd_config_deinit(struct sfd_config *config)
 	free(config->stream);
 	free(config->runtime_dir);
 	free(config->state_dir);
+	free(config->text);
 	*config = (struct sfd_config){0};
 }

@@ -54,11 +54,15 @@ struct sfd_config {
 	bool seccomp;
 	struct sfd_stream_config *stream;
 	size_t stream_count; /* at least 1 after a successful load */
+	char *text;          /* the file as it was read; NULL without one */
+	size_t text_size;
 };
 
 /** What the command line said; NULL where it said nothing. */
 struct sfd_flags {
 	const char *config_file;
+	/* read this instead: what config_file, which stays its name, was once; NULL: as it is */
+	const char *kept_file;
 	const char *runtime_dir;
 	const char *state_dir;
 	const char *machine_id;

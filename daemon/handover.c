@@ -243,7 +243,7 @@ int sfd_handover_begin(struct sfd_handover_draft *draft)
 {
 	int copy;
 
-	*draft = (struct sfd_handover_draft){.previous_fd = -1};
+	*draft = (struct sfd_handover_draft){.previous_fd = -1, .config_fd = -1};
 	draft->fd = memfd_create("sfd:handover", 0);
 	if (draft->fd < 0)
 		return -errno;
@@ -277,6 +277,17 @@ static void add_of(struct sfd_handover_draft *draft, const char *stream, const c
 
 	(void)snprintf(name, sizeof(name), "%s.%s", stream, what);
 	sfd_handover_add(draft, name, fd);
+}
+
+void sfd_handover_add_config(struct sfd_handover_draft *draft, const struct sfd_config *config)
+{
+	if (!config->text)
+		return;
+	draft->config_fd = memfd_create("sfd:config", 0);
+	if (draft->config_fd < 0 ||
+	    write(draft->config_fd, config->text, config->text_size) != (ssize_t)config->text_size)
+		draft->error = draft->error < 0 ? draft->error : -EIO;
+	sfd_handover_add(draft, SFD_HANDOVER_CONFIG, draft->config_fd);
 }
 
 void sfd_handover_add_stream(struct sfd_handover_draft *draft, const struct sfd_stream *stream)
@@ -316,6 +327,8 @@ void sfd_handover_abandon(struct sfd_handover_draft *draft)
 	(void)fclose(draft->text);
 	if (draft->previous_fd >= 0)
 		(void)close(draft->previous_fd);
+	if (draft->config_fd >= 0)
+		(void)close(draft->config_fd);
 	(void)close(draft->fd);
 	inherit_nothing();
 }

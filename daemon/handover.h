@@ -23,6 +23,7 @@
 #define SFD_HANDOVER_RUNTIME_LOCK "@runtime-lock"
 #define SFD_HANDOVER_STATE_LOCK "@state-lock"
 #define SFD_HANDOVER_NODE_LOCK "@node-lock"
+#define SFD_HANDOVER_CONFIG "@config"
 
 /** A connection that goes on. */
 struct sfd_handover_client {
@@ -65,6 +66,7 @@ struct sfd_handover_draft {
 	FILE *text;
 	int fd;
 	int previous_fd; /* this program */
+	int config_fd;   /* its configuration */
 	int error;
 };
 
@@ -72,6 +74,8 @@ struct sfd_handover_draft {
 int sfd_handover_begin(struct sfd_handover_draft *draft);
 /** Adds a descriptor, which the next program inherits; -1 is left out. */
 void sfd_handover_add(struct sfd_handover_draft *draft, const char *name, int fd);
+/** Adds the text of the configuration file, in case the next program cannot start. */
+void sfd_handover_add_config(struct sfd_handover_draft *draft, const struct sfd_config *config);
 void sfd_handover_add_stream(struct sfd_handover_draft *draft, const struct sfd_stream *stream);
 void sfd_handover_add_client(struct sfd_handover_draft *draft,
 			     const struct sfd_handover_client *client);

@@ -4,6 +4,7 @@
  * sfd: parses the command line, loads the configuration, runs the server.
  */
 #include "daemon/config.h"
+#include "daemon/handover.h"
 #include "daemon/log.h"
 #include "daemon/server.h"
 
@@ -158,11 +159,57 @@ static void hold_standard_descriptors(void)
 			(void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+/** The configuration: of the program that is this one again, as that had it. */
+static int load(struct sfd_flags *flags, struct sfd_handover *handover, struct sfd_config *config)
+{
+	int fd = handover->is_return ? sfd_handover_take(handover, SFD_HANDOVER_CONFIG) : -1;
+	char path[32];
+	int error;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (fd >= 0)
+		flags->kept_file = path;
+	error = sfd_config_load(flags, config);
+	flags->kept_file = NULL;
+	if (fd >= 0)
+		(void)close(fd);
+	return error;
+}
+
+static int run(struct sfd_flags *flags, char *const *argv)
+{
+	struct sfd_handover handover;
+	struct sfd_config config;
+	int error;
+
+	sfd_handover_receive(&handover);
+	if (load(flags, &handover, &config) < 0) {
+		sfd_handover_return(&handover, argv);
+		sfd_handover_finish(&handover);
+		return EXIT_USAGE;
+	}
+	sfd_log_init(config.log_level);
+	error = sfd_server_run(&config, flags, argv, &handover);
+	sfd_config_deinit(&config);
+	return error < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/** An answer, and no line of the log: said at every log level. */
+static int check(const struct sfd_flags *flags)
+{
+	struct sfd_config config;
+
+	if (sfd_config_load(flags, &config) < 0)
+		return EXIT_USAGE;
+	(void)fprintf(stderr, "sfd: " SFD_CONFIG_VALID ": %zu stream%s\n", config.stream_count,
+		      config.stream_count == 1 ? "" : "s");
+	sfd_config_deinit(&config);
+	return EXIT_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
 	struct sfd_flags flags = {0};
-	struct sfd_config config;
-	int error;
 
 	hold_standard_descriptors();
 	switch (parse(argc, argv, &flags)) {
@@ -177,17 +224,5 @@ int main(int argc, char **argv)
 		break;
 	}
 	sfd_log_init(SFD_LOG_INFO);
-	if (sfd_config_load(&flags, &config) < 0)
-		return EXIT_USAGE;
-	sfd_log_init(config.log_level);
-	if (flags.check_config) {
-		/* An answer, and no line of the log: said at every log level. */
-		(void)fprintf(stderr, "sfd: " SFD_CONFIG_VALID ": %zu stream%s\n",
-			      config.stream_count, config.stream_count == 1 ? "" : "s");
-		error = 0;
-	} else {
-		error = sfd_server_run(&config, &flags, argv);
-	}
-	sfd_config_deinit(&config);
-	return error < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+	return flags.check_config ? check(&flags) : run(&flags, argv);
 }

@@ -107,7 +107,7 @@ static int lock_nodes(struct sfd_server *server)
 static int lock_all(struct sfd_server *server)
 {
 	const struct sfd_config *config = server->config;
-	struct sfd_handover *handover = &server->handover;
+	struct sfd_handover *handover = server->handover;
 	int error;
 
 	server->runtime_lock_fd = sfd_handover_take(handover, SFD_HANDOVER_RUNTIME_LOCK);
@@ -137,7 +137,7 @@ static int open_streams(struct sfd_server *server)
 		return sfd_server_complain(-ENOMEM, &why, "streams");
 	for (; server->stream_count < config->stream_count; server->stream_count++) {
 		const struct sfd_stream_config *own = &config->stream[server->stream_count];
-		struct sfd_stream_legacy legacy = sfd_handover_legacy(&server->handover, own->name);
+		struct sfd_stream_legacy legacy = sfd_handover_legacy(server->handover, own->name);
 		int error = sfd_stream_open(&server->stream[server->stream_count], config, own,
 					    boot_id, &legacy, &why);
 
@@ -290,7 +290,7 @@ static int start_loop(struct sfd_server *server)
  */
 static int open_control(struct sfd_server *server, struct sf_why *why)
 {
-	struct sfd_handover *handover = &server->handover;
+	struct sfd_handover *handover = server->handover;
 	struct sfd_control_setup setup = {.runtime_dir = server->config->runtime_dir,
 					  .stream = server->stream,
 					  .stream_count = server->stream_count,
@@ -318,7 +318,7 @@ static int open_control(struct sfd_server *server, struct sf_why *why)
 /** Everything runs: what the sfd before left is this one's, and the manager keeps it. */
 static void settle(struct sfd_server *server)
 {
-	struct sfd_handover *handover = &server->handover;
+	struct sfd_handover *handover = server->handover;
 	char before[sizeof(handover->version)];
 	bool is_return = handover->is_return;
 
@@ -337,7 +337,7 @@ static void settle(struct sfd_server *server)
 static int start(struct sfd_server *server)
 {
 	struct sf_why why = {0};
-	const bool is_first = server->handover.previous_fd < 0;
+	const bool is_first = server->handover->previous_fd < 0;
 	int error = sfd_privilege_drop(server->config, is_first, &why);
 
 	if (error < 0)
@@ -422,11 +422,12 @@ static int serve(struct sfd_server *server)
 }
 
 int sfd_server_run(const struct sfd_config *config, const struct sfd_flags *flags,
-		   char *const *argv)
+		   char *const *argv, struct sfd_handover *handover)
 {
 	struct sfd_server server = {.config = config,
 				    .flags = flags,
 				    .argv = argv,
+				    .handover = handover,
 				    .sync_told = SFD_SYNC_GOOD,
 				    .runtime_lock_fd = -1,
 				    .state_lock_fd = -1,
@@ -436,10 +437,9 @@ int sfd_server_run(const struct sfd_config *config, const struct sfd_flags *flag
 				    .step_fd = -1};
 	int error;
 
-	sfd_handover_receive(&server.handover);
 	error = start(&server);
 	if (error < 0)
-		sfd_handover_return(&server.handover, argv);
+		sfd_handover_return(handover, argv);
 	if (error == 0)
 		error = serve(&server);
 	finish(&server);

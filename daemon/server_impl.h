@@ -21,7 +21,7 @@ struct sfd_server {
 	const struct sfd_config *config;
 	const struct sfd_flags *flags;
 	char *const *argv;
-	struct sfd_handover handover; /* what the sfd before left */
+	struct sfd_handover *handover; /* what the sfd before left */
 	int runtime_lock_fd;
 	int state_lock_fd;
 	int node_lock_fd;

@@ -103,6 +103,7 @@ static int describe(struct sfd_server *server, struct sfd_handover_draft *draft)
 	sfd_handover_add(draft, SFD_HANDOVER_RUNTIME_LOCK, server->runtime_lock_fd);
 	sfd_handover_add(draft, SFD_HANDOVER_STATE_LOCK, server->state_lock_fd);
 	sfd_handover_add(draft, SFD_HANDOVER_NODE_LOCK, server->node_lock_fd);
+	sfd_handover_add_config(draft, server->config);
 	for (size_t i = 0; i < server->stream_count; i++)
 		sfd_handover_add_stream(draft, &server->stream[i]);
 	sfd_control_hand_over(server->control, draft);
