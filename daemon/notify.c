@@ -21,8 +21,6 @@
 #define STATUS_BYTES 256
 /* How often the manager hears of us within the time that it allows. */
 #define PINGS 4
-/* What a blocking disk may take of the control loop where there is no io_uring. */
-#define SLOW_DISK_USEC UINT64_C(30000000)
 
 struct sfd_watchdog {
 	struct sfd_loop *loop;
@@ -108,14 +106,6 @@ int sfd_watchdog_start(struct sfd_loop *loop, const struct sfd_stats *stats,
 	watchdog = calloc(1, sizeof(*watchdog));
 	if (!watchdog)
 		return -ENOMEM;
-	/* There a mark is written by the loop's own thread, and a disk that stalls is no hang. */
-	if (sfd_loop_backend_of(loop) == SFD_LOOP_POLL && usec < SLOW_DISK_USEC) {
-		char text[64];
-
-		(void)snprintf(text, sizeof(text), "WATCHDOG_USEC=%llu",
-			       (unsigned long long)SLOW_DISK_USEC);
-		tell(text);
-	}
 	watchdog->loop = loop;
 	watchdog->stats = stats;
 	watchdog->every_ns = (int64_t)(usec * 1000 / PINGS);
