@@ -120,7 +120,7 @@ static void refuse(bool is_wide)
 	long ms;
 
 	(void)start_an_hour_behind(is_wide, "refuse");
-	t_daemon_assert_said(&daemon_now, "ms behind what was promised before; callers are refused "
+	t_daemon_assert_said(&daemon_now, "behind what was promised before; callers are refused "
 					  "until it has caught up");
 	ck_assert_int_eq(take(&id), -ETIME);
 	ck_assert_uint_eq(id.low, 42);
@@ -156,7 +156,7 @@ START_TEST(wait_blocks_for_the_time_out_fc_14)
 	int64_t began_ns;
 
 	(void)start_an_hour_behind(true, "wait");
-	t_daemon_assert_said(&daemon_now, "ms behind what was promised before; callers wait until "
+	t_daemon_assert_said(&daemon_now, "behind what was promised before; callers wait until "
 					  "it has caught up");
 	began_ns = t_mono_ns();
 	ck_assert_int_eq(take(&id), -ETIMEDOUT);
@@ -186,7 +186,7 @@ START_TEST(refuse_after_a_crash_without_a_step_goes_on_at_once)
 	t_daemon_kill(&daemon_now);
 	t_remove_tree(daemon_now.runtime_dir);
 	t_daemon_start(&daemon_now);
-	t_daemon_assert_said(&daemon_now, "ms behind what was promised before; embedded time runs "
+	t_daemon_assert_said(&daemon_now, "behind what was promised before; embedded time runs "
 					  "at half speed until it has caught up");
 	open_client();
 	ck_assert_int_eq(take(&id), 0);

@@ -1,128 +1,216 @@
 /* SPDX-License-Identifier: MIT */
 /* SPDX-FileCopyrightText: The sfd authors */
 /*
- * A real sfd under a wall clock that steps while it runs, or is wrong when it starts: years behind,
- * before the layout's epoch, past its end, not synchronised. Clients live on the true monotonic
- * clock.
+ * A real sfd whose wall clock is wrong when it starts, or not synchronised: years behind, before
+ * the layout's epoch, past its end.
  */
-#include "tests/support/daemon.h"
+#include "tests/support/clocks.h"
 #include "tests/support/e2e.h"
-#include "tests/support/process.h"
 #include "tests/support/wall.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timex.h>
 
-/* It ends in 2089. */
-#define LAYOUT "t41 n10 s12 epoch=1577836800000"
-#define SECOND INT64_C(1000000000)
-#define HOUR (3600 * SECOND)
-#define DAY (24 * HOUR)
+/* ---- boots ---- */
 
-static struct t_daemon daemon_now;
-static struct sf_client *client;
-static struct sf_cursor *cursor;
-static uint64_t last;
-
-static const char *const policies[] = {"slew", "wait", "refuse", "ahead"};
-enum policy {
-	SLEW,
-	WAIT,
-	REFUSE,
-	AHEAD,
-	POLICIES
-};
-
-static void configure(enum policy policy)
-{
-	char further[96];
-
-	(void)snprintf(further, sizeof(further), "clock_backward = %s\nrunway_ms = 400\n",
-		       policies[policy]);
-	t_daemon_init(&daemon_now, 0);
-	t_daemon_configure(&daemon_now, LAYOUT, further);
-	t_wall_init(&daemon_now);
-	last = 0;
-}
-
-static void open_client(void)
-{
-	client = t_open(daemon_now.socket, 5 * SECOND);
-	cursor = t_cursor(client);
-}
-
-static void close_client(void)
-{
-	sf_cursor_close(cursor);
-	sf_close(client);
-}
-
-/** IDs in both ways, each above all before. */
-static void take(unsigned count)
-{
-	for (unsigned i = 0; i < count; i++) {
-		uint64_t id = 0;
-		int error = i % 2 ? sf_next_ordered(cursor, &id) : sf_next(cursor, &id);
-
-		ck_assert_msg(error == 0, "no ID: %s", sf_strerror(error));
-		ck_assert_msg(id > last, "%llu is not above %llu", (unsigned long long)id,
-			      (unsigned long long)last);
-		last = id;
-	}
-}
-
-static void end(void)
-{
-	close_client();
-	t_daemon_stop(&daemon_now);
-}
-
-/** What a boot leaves. */
-static void lose_the_runtime_directory(void)
-{
-	t_remove_tree(daemon_now.runtime_dir);
-}
-
-/* The runtime directory is gone and the clock went back an hour: the durable mark alone is left. */
-static void reboot(enum policy policy, bool is_crash)
+/** The runtime directory is gone and the clock went back: the durable mark alone is left. */
+static void reboot(enum t_policy policy, int64_t back_ns)
 {
 	uint64_t id = 0;
 
-	configure(policy);
-	t_daemon_start(&daemon_now);
-	open_client();
-	take(20000);
-	close_client();
-	if (is_crash)
-		t_daemon_kill(&daemon_now);
+	t_clocks_configure(policy);
+	t_daemon_start(&t_clocks_daemon);
+	t_clocks_open();
+	t_clocks_take(5000);
+	t_clocks_close();
+	if (policy % 2)
+		t_daemon_kill(&t_clocks_daemon);
 	else
-		t_daemon_stop(&daemon_now);
-	lose_the_runtime_directory();
-	t_wall_step(-HOUR);
-	t_daemon_start(&daemon_now);
-	open_client();
-	if (policy == WAIT || policy == REFUSE) {
-		ck_assert_int_eq(sf_cursor_set_wait(cursor, SF_WAIT_NONE, 1), 0);
-		ck_assert_int_eq(sf_next(cursor, &id), policy == WAIT ? -EAGAIN : -ETIME);
-		t_wall_step(HOUR + 60 * SECOND);
-		T_WAIT_UNTIL(sf_next(cursor, &id) == 0, 5000);
-		ck_assert_uint_gt(id, last);
-		last = id;
-		ck_assert_int_eq(sf_cursor_set_wait(cursor, SF_WAIT_SLEEP, 5 * SECOND), 0);
+		t_daemon_stop(&t_clocks_daemon);
+	t_remove_tree(t_clocks_daemon.runtime_dir);
+	t_wall_step(-back_ns);
+	t_daemon_start(&t_clocks_daemon);
+	t_clocks_open();
+	ck_assert_int_eq(sf_cursor_set_wait(t_clocks_cursor, SF_WAIT_NONE, 1), 0);
+	if (policy == T_WAIT || policy == T_REFUSE) {
+		ck_assert_int_eq(sf_next(t_clocks_cursor, &id),
+				 policy == T_WAIT ? -EAGAIN : -ETIME);
+		ck_assert_int_eq(t_clocks_sfctl("doctor"), 1);
+	} else {
+		T_WAIT_UNTIL(sf_next(t_clocks_cursor, &id) == 0, 5000);
+		ck_assert_uint_gt(id, t_clocks_last);
+		t_clocks_last = id;
+		ck_assert_int_eq(t_clocks_sfctl("doctor"), 0);
 	}
-	take(20000);
-	end();
+	t_clocks_assert_said("warning  default time: embedded time is ");
+	/* The clock is set right; what the mark leads by is slewed, if need be. */
+	t_clocks_step(back_ns);
+	T_WAIT_UNTIL(sf_next(t_clocks_cursor, &id) == 0, 5000);
+	ck_assert_uint_gt(id, t_clocks_last);
+	t_clocks_last = id;
+	t_clocks_step(60 * T_SECOND);
+	ck_assert_int_eq(sf_cursor_set_wait(t_clocks_cursor, SF_WAIT_SLEEP, 5 * T_SECOND), 0);
+	ck_assert_uint_eq(t_daemon_counter(&t_clocks_daemon, SF_COUNTER_clock_behind), 0);
+	t_clocks_take(5000);
+	t_clocks_assert_fresh();
+	t_clocks_end();
 }
 
 START_TEST(reboot_with_a_clock_an_hour_back_starts_above_the_last_id)
 {
-	for (int policy = 0; policy < POLICIES; policy++) {
-		reboot((enum policy)policy, false);
-		reboot((enum policy)policy, true);
+	for (int policy = 0; policy < T_POLICIES; policy++)
+		reboot((enum t_policy)policy, T_HOUR);
+}
+END_TEST
+
+START_TEST(fc18_reboot_with_a_clock_a_fortnight_or_decades_back_goes_by_policy)
+{
+	for (int policy = 0; policy < T_POLICIES; policy++)
+		reboot((enum t_policy)policy, policy < 2 ? 14 * T_DAY : t_wall_now() - T_DAY);
+	t_daemon_assert_said(&t_clocks_daemon, "y"); /* of years */
+	t_daemon_assert_said(&t_clocks_daemon,
+			     "behind what was promised before; ticks are borrowed "
+			     "until it has caught up, in ");
+	t_daemon_assert_said(&t_clocks_daemon,
+			     "if it is wrong, set it, a forward step is taken at "
+			     "once; if it was wrong before, only another machine id");
+}
+END_TEST
+
+/* ---- before the epoch, past the end ---- */
+
+static const int64_t before_epoch[] = {T_SECOND, T_CLOCKS_EPOCH_NS - T_SECOND * 3600};
+
+START_TEST(fc18_start_before_the_epoch_waits_for_the_clock)
+{
+	for (size_t i = 0; i < sizeof(before_epoch) / sizeof(before_epoch[0]); i++) {
+		struct sf_control_stats stats;
+		uint64_t id = 42;
+
+		t_clocks_configure(i ? T_WAIT : T_SLEW);
+		t_wall_set(before_epoch[i]);
+		t_daemon_start(&t_clocks_daemon);
+		t_clocks_open();
+		ck_assert_int_eq(sf_cursor_set_wait(t_clocks_cursor, SF_WAIT_SLEEP, T_SECOND / 20),
+				 0);
+		ck_assert_int_eq(sf_next(t_clocks_cursor, &id), -ETIMEDOUT);
+		ck_assert_int_eq(sf_next_ordered(t_clocks_cursor, &id), -ETIMEDOUT);
+		ck_assert_uint_eq(id, 42);
+		t_daemon_stats(&t_clocks_daemon, &stats);
+		ck_assert_uint_eq(stats.state, SF_SHM_WAITING);
+		ck_assert_int_eq(t_clocks_sfctl("doctor"), 1);
+		t_clocks_assert_said("failure  default state: waiting for clock: it shows ");
+		ck_assert_int_eq(t_clocks_sfctl("stats"), 0);
+		t_clocks_assert_said("waiting for clock");
+		T_WAIT_UNTIL(strstr(t_daemon_said(&t_clocks_daemon),
+				    "waiting for clock: it shows ") != NULL,
+			     5000);
+		/* A caller that waits has its ID when the clock is set. */
+		ck_assert_int_eq(sf_cursor_set_wait(t_clocks_cursor, SF_WAIT_SLEEP, 20 * T_SECOND),
+				 0);
+		t_wall_set(t_wall_ns());
+		t_clocks_take(1000);
+		t_clocks_assert_fresh();
+		T_WAIT_UNTIL(strstr(t_daemon_said(&t_clocks_daemon), "IDs are given") != NULL,
+			     5000);
+		ck_assert_int_eq(t_clocks_sfctl("doctor"), 0);
+		t_clocks_end();
 	}
+}
+END_TEST
+
+START_TEST(fc18_clock_past_the_end_gives_no_id_and_says_so)
+{
+	char refusal[T_SAID_BYTES];
+	uint64_t id = 0;
+
+	t_clocks_configure(T_SLEW);
+	t_daemon_start(&t_clocks_daemon);
+	t_clocks_open();
+	t_clocks_take(1000);
+	t_wall_step(100 * 365 * T_DAY);
+	T_WAIT_UNTIL(strstr(t_daemon_said(&t_clocks_daemon), "the layout's time field ended at") !=
+			     NULL,
+		     5000);
+	t_nap_ms(500); /* the runway */
+	ck_assert_int_eq(sf_next(t_clocks_cursor, &id), -EOVERFLOW);
+	ck_assert_int_eq(t_clocks_sfctl("doctor"), 1);
+	t_clocks_assert_said("failure  default state: exhausted: the clock shows 21");
+	t_clocks_close();
+	t_daemon_stop(&t_clocks_daemon);
+	ck_assert_int_ne(t_daemon_start_refused(&t_clocks_daemon, refusal), 0);
+	ck_assert_msg(strstr(refusal, "its time field ended on") != NULL, "%s", refusal);
+	/* nothing was given there: the clock is set right, and all goes on */
+	t_wall_step(-100 * 365 * T_DAY);
+	t_daemon_start(&t_clocks_daemon);
+	t_clocks_open();
+	t_clocks_take(1000);
+	t_clocks_assert_fresh();
+	t_clocks_end();
+}
+END_TEST
+
+/* ---- what the kernel thinks of its clock ---- */
+
+/** Occurrences of a sentence in the log. */
+static unsigned count_said(const char *part)
+{
+	unsigned count = 0;
+
+	for (const char *at = t_daemon_said(&t_clocks_daemon); (at = strstr(at, part)); at++)
+		count++;
+	return count;
+}
+
+/* News make sfd look; a step is news. Each change is told once. */
+START_TEST(clock_that_is_not_synchronised_is_told_once_each_way)
+{
+	static const char bad[] = "the kernel's clock is not synchronised";
+	static const char good[] = "the kernel's clock is synchronised";
+
+	t_clocks_configure(T_SLEW);
+	t_wall_sync(TIME_ERROR, STA_UNSYNC, 16000000);
+	t_daemon_start(&t_clocks_daemon);
+	ck_assert_uint_eq(count_said(bad), 1);
+	ck_assert_int_eq(t_clocks_sfctl("doctor"), 0);
+	t_clocks_assert_said("warning  clock: not synchronised");
+	t_clocks_step(T_HOUR);
+	t_wall_sync(TIME_INS, STA_PLL, 12000);
+	t_clocks_step(T_HOUR);
+	T_WAIT_UNTIL(count_said(good) == 1, 5000);
+	ck_assert_uint_eq(count_said(bad), 1);
+	ck_assert_int_eq(t_clocks_sfctl("doctor"), 0);
+	t_clocks_assert_said(
+		"ok       clock: synchronised, to 12ms at most, 6000us as estimated; a leap "
+		"second comes at the day's end");
+	t_wall_sync_fails(EPERM);
+	t_clocks_step(T_HOUR);
+	T_WAIT_UNTIL(count_said("does not tell whether its clock is synchronised") == 1, 5000);
+	ck_assert_uint_eq(t_daemon_counter(&t_clocks_daemon, SF_COUNTER_clock_sync), 0);
+	t_daemon_stop(&t_clocks_daemon);
+}
+END_TEST
+
+/* How far embedded time is from the wall is measured when it is asked for, either way. */
+START_TEST(offset_from_the_wall_is_signed_and_true)
+{
+	int64_t offset_us;
+
+	t_clocks_configure(T_SLEW);
+	t_daemon_start(&t_clocks_daemon);
+	offset_us = (int64_t)t_daemon_counter(&t_clocks_daemon, SF_COUNTER_wall_offset_us);
+	ck_assert_int_lt(llabs(offset_us), 1000000);
+	t_clocks_step(-T_HOUR);
+	offset_us = (int64_t)t_daemon_counter(&t_clocks_daemon, SF_COUNTER_wall_offset_us);
+	ck_assert_int_le(offset_us, T_HOUR / 1000 + 1000000);
+	ck_assert_int_ge(offset_us, T_HOUR / 1000 - 10000000);
+	/* sfd has not seen it yet: it is asked while it cannot look */
+	t_clocks_step(T_HOUR);
+	ck_assert_int_eq(t_clocks_sfctl("stats"), 0);
+	t_clocks_assert_said("embedded time ");
+	t_daemon_stop(&t_clocks_daemon);
 }
 END_TEST
 
@@ -130,6 +218,11 @@ int main(int argc, char **argv)
 {
 	const TTest *const tests[] = {
 		reboot_with_a_clock_an_hour_back_starts_above_the_last_id,
+		fc18_reboot_with_a_clock_a_fortnight_or_decades_back_goes_by_policy,
+		fc18_start_before_the_epoch_waits_for_the_clock,
+		fc18_clock_past_the_end_gives_no_id_and_says_so,
+		clock_that_is_not_synchronised_is_told_once_each_way,
+		offset_from_the_wall_is_signed_and_true,
 	};
 	const struct t_program program = {.name = "clocks",
 					  .machine_id = 256,
