@@ -8,7 +8,7 @@
 
 #include "shm/words.h"
 
-#define US_PER_MS 1000
+#define US_PER_MS INT64_C(1000)
 /* What fits a date; a policy lasts no longer than the clock has nanoseconds. */
 #define LEFT_MOST_MS (INT64_MAX / 1000000)
 

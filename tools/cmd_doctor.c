@@ -58,12 +58,11 @@ static void examine(const struct sfctl *sfctl, struct sfctl_doctor *doctor)
 	struct sfctl_stats stats;
 	struct sf_why why;
 	int fd = -1;
-	int error = sfctl_control_open(sfctl, &fd, &why);
+	bool answers = sfctl_control_open(sfctl, &fd, &why) == 0 &&
+		       sfctl_stats_init(&stats, fd, sfctl->stream, &why) == 0;
 
-	if (error == 0)
-		error = sfctl_stats_init(&stats, fd, sfctl->stream, &why);
 	(void)sfctl_control_close(fd);
-	if (error < 0) {
+	if (!answers) {
 		sfctl_doctor_add(doctor, SFCTL_LEVEL_FAILURE, NULL, "sfd", "%s", why.text);
 		return;
 	}

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/timex.h>
 
+#define T_CENTURY (INT64_C(36525) * T_DAY)
+
 /* ---- boots ---- */
 
 /** The runtime directory is gone and the clock went back: the durable mark alone is left. */
@@ -130,7 +132,7 @@ START_TEST(fc18_clock_past_the_end_gives_no_id_and_says_so)
 	t_daemon_start(&t_clocks_daemon);
 	t_clocks_open();
 	t_clocks_take(1000);
-	t_wall_step(100 * 365 * T_DAY);
+	t_wall_step(T_CENTURY);
 	T_WAIT_UNTIL(strstr(t_daemon_said(&t_clocks_daemon), "the layout's time field ended at") !=
 			     NULL,
 		     5000);
@@ -143,7 +145,7 @@ START_TEST(fc18_clock_past_the_end_gives_no_id_and_says_so)
 	ck_assert_int_ne(t_daemon_start_refused(&t_clocks_daemon, refusal), 0);
 	ck_assert_msg(strstr(refusal, "its time field ended on") != NULL, "%s", refusal);
 	/* nothing was given there: the clock is set right, and all goes on */
-	t_wall_step(-100 * 365 * T_DAY);
+	t_wall_step(-T_CENTURY);
 	t_daemon_start(&t_clocks_daemon);
 	t_clocks_open();
 	t_clocks_take(1000);

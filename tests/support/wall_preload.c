@@ -35,6 +35,7 @@ __attribute__((constructor)) static void open_wall(void)
 	wall = memory;
 }
 
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): glibc's are reserved */
 EXPORT int clock_gettime(clockid_t id, struct timespec *ret)
 {
 	int64_t ns;
@@ -51,6 +52,7 @@ EXPORT int clock_gettime(clockid_t id, struct timespec *ret)
 	return 0;
 }
 
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): as above */
 EXPORT int adjtimex(struct timex *timex)
 {
 	/* relaxed: one word after the other, as the test sets them before it looks */

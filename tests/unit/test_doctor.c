@@ -166,7 +166,7 @@ END_TEST
 
 START_TEST(layout_that_ends_within_a_year_is_a_warning)
 {
-	stats.now_unix_ns = (sf_layout_last_ms(&stats.layout) - 100 * 24 * HOUR_MS) * 1000000;
+	stats.now_unix_ns = (sf_layout_last_ms(&stats.layout) - INT64_C(2400) * HOUR_MS) * 1000000;
 	examine();
 	assert_found("layout", SFCTL_LEVEL_WARNING, "in 100d00h: plan its successor");
 }
