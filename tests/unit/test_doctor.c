@@ -24,7 +24,7 @@ static void set(enum sf_counter counter, int64_t value)
 }
 
 /** A stream that is well. */
-static void set_up(void)
+static void make_well(void)
 {
 	stats = (struct sf_control_stats){.stream = "default",
 					  .state = SF_SHM_RUNNING,
@@ -37,7 +37,6 @@ static void set_up(void)
 	set(SF_COUNTER_runway_ms, 2900);
 	set(SF_COUNTER_now_tick, 1000000);
 	set(SF_COUNTER_mark_tick, 1021000);
-	doctor = (struct sfctl_doctor){0};
 }
 
 static void tear_down(void)
@@ -177,19 +176,19 @@ START_TEST(counts_that_should_be_none_are_found)
 	set(SF_COUNTER_runway_ms, 1400);
 	examine();
 	assert_found("runway", SFCTL_LEVEL_WARNING, "1400 of 3000 ms: sfd did not get to run");
-	set_up();
+	make_well();
 	set(SF_COUNTER_mark_errors, 2);
 	examine();
 	assert_found("mark", SFCTL_LEVEL_WARNING, "2 failed: see sfd's log");
-	set_up();
+	make_well();
 	set(SF_COUNTER_capacity_used_ppm, 950000);
 	examine();
 	assert_found("capacity", SFCTL_LEVEL_WARNING, "95.00 % of 0 IDs/s used: callers wait");
-	set_up();
+	make_well();
 	set(SF_COUNTER_attaches_refused, 3);
 	examine();
 	assert_found("clients", SFCTL_LEVEL_WARNING, "3 requests to attach refused");
-	set_up();
+	make_well();
 	set(SF_COUNTER_slots_spoilt, 1);
 	examine();
 	assert_found("memory", SFCTL_LEVEL_FAILURE, "1 claim words found overwritten: a client");
@@ -203,7 +202,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
-	tcase_add_checked_fixture(cases, set_up, tear_down);
+	tcase_add_checked_fixture(cases, make_well, tear_down);
 	tcase_add_test(cases, stream_that_is_well_has_nothing);
 	tcase_add_loop_test(cases, fc18_state_that_gives_no_ids_is_a_failure, 0,
 			    sizeof(states) / sizeof(states[0]));
