@@ -147,6 +147,23 @@ START_TEST(fc12_steps_of_a_day_back_and_forward_under_load_repeat_no_id)
 }
 END_TEST
 
+/* Killed at full rate, and the clock goes back a second; every other time the host boots. */
+START_TEST(fc13_kill_and_a_step_back_each_time_repeat_no_id)
+{
+	t_clocks_configure(T_SLEW);
+	for (int round = 0; round < 8; round++) {
+		t_daemon_start(&t_clocks_daemon);
+		t_clocks_open();
+		t_clocks_take(2000U + 1000U * (unsigned)round);
+		t_clocks_close();
+		t_daemon_kill(&t_clocks_daemon);
+		if (round % 2)
+			t_remove_tree(t_clocks_daemon.runtime_dir);
+		t_wall_step(-T_SECOND);
+	}
+}
+END_TEST
+
 /* sfd alone stands still, for longer than its runway; the wall goes back meanwhile, or not. */
 START_TEST(fc15_stopped_process_goes_on_at_the_wall)
 {
@@ -245,6 +262,7 @@ int main(int argc, char **argv)
 {
 	const TTest *const tests[] = {
 		fc12_steps_of_a_day_back_and_forward_under_load_repeat_no_id,
+		fc13_kill_and_a_step_back_each_time_repeat_no_id,
 		fc15_stopped_process_goes_on_at_the_wall,
 		client_in_another_time_namespace_shares_the_order,
 	};

@@ -49,6 +49,35 @@ static void reboot(int64_t step_ns, enum sfd_clock_policy policy)
 	t_stream_reopen_client();
 }
 
+/* ---- FC-13 ---- */
+
+/* Two hundred daemons, each killed at any moment; the clock goes back a second each time, and every
+ * other time the host boots. What they gave only rises. */
+START_TEST(fc13_kill_and_step_back_two_hundred_times_repeats_no_id)
+{
+	uint64_t random = t_seed();
+
+	begin(T_LAYOUT_OF(_i), T_POLICY_OF(_i), 0);
+	for (int round = 0; round < 200; round++) {
+		take(1 + (unsigned)(t_random(&random) % 500));
+		t_stream_pass((int64_t)(t_random(&random) % (uint64_t)T_SECOND));
+		if (t_random(&random) % 2)
+			(void)t_stream_turn();
+		t_stream_kill();
+		if (round % 2)
+			t_stream_reboot();
+		t_stream_step(-T_SECOND);
+		t_stream_start(T_POLICY_OF(_i));
+		t_stream_reopen_client();
+		/* the ring before ends, and who must not give IDs may again */
+		t_stream_pass(2 * (t_stream_shown() - t_stream_wall()));
+		t_stream_run(INT64_C(4) * T_MS * t_stream_config.runway_ms);
+	}
+	take(1000);
+	t_stream_deinit();
+}
+END_TEST
+
 /* ---- FC-18 ---- */
 
 /* 1970, and an hour before the epoch: nothing is given, and IDs begin with the step. */
@@ -284,6 +313,8 @@ void t_add_policies_clocks(Suite *suite)
 	TCase *clocks = tcase_create("clocks");
 
 	tcase_set_timeout(clocks, 60);
+	tcase_add_loop_test(clocks, fc13_kill_and_step_back_two_hundred_times_repeats_no_id, 0,
+			    T_POLICIES);
 	tcase_add_loop_test(clocks, fc18_start_before_the_epoch_waits_for_the_clock, 0,
 			    2 * T_POLICIES);
 	tcase_add_loop_test(clocks, fc18_clock_that_passes_the_epoch_begins, 0, T_POLICIES);
