@@ -17,12 +17,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #define BACKLOG SOMAXCONN
-/* Connections that wait to hear why they are turned away; the oldest makes room for the next. */
-#define PARTING_MAX 16
 #define REPLY_NS INT64_C(5000000000)
 
 struct sfd_control {
@@ -35,26 +32,14 @@ struct sfd_control {
 	ino_t inode; /* 0: nothing */
 	struct sfd_request accept;
 	bool starved; /* said so, and not again until a connection comes in */
-	struct sfd_connection *parting[PARTING_MAX];
-	size_t next_parting;
-	struct sfd_log_limit turned_away_log;
-	int64_t reply_ns;
+	struct sfd_crowd crowd;
 	struct sfd_request sweep; /* timeout: looks for replies that nobody reads */
-	struct sfd_log_limit slow_log;
 	bool is_managers;
 	int (*upgrade)(void *owner, const char *path);
 	void *owner;
 	/* set while every request ends: called when they all have */
 	void (*quiet)(void *owner);
 };
-
-static int64_t mono_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
 
 static struct sfd_connection *connection_of(struct sfd_request *request)
 {
@@ -66,9 +51,7 @@ static void connection_free(struct sfd_connection *connection)
 {
 	struct sfd_control *control = connection->control;
 
-	for (size_t i = 0; i < PARTING_MAX; i++)
-		if (control->parting[i] == connection)
-			control->parting[i] = NULL;
+	sfd_crowd_forget(&control->crowd, connection);
 	sfd_connection_forget(&control->state, connection);
 	(void)close(connection->fd);
 	sfd_peer_deinit(&connection->peer);
@@ -123,30 +106,13 @@ static void on_sent(struct sfd_request *request, int result)
 	check_quiet(control);
 }
 
-/** Ends the connections whose reply has waited for too long. Sleeps while no reply is on its way.
- */
+/** Sleeps while no reply is on its way. */
 static void on_sweep(struct sfd_request *request, int result)
 {
 	struct sfd_control *control = request->owner;
-	const int64_t now_ns = mono_ns();
-	bool is_any_left = false;
 
-	if (result < 0)
-		return;
-	for (struct sfd_connection *c = control->state.connections; c; c = c->next) {
-		if (c->sent_mono_ns == 0)
-			continue;
-		is_any_left = true;
-		if (now_ns - c->sent_mono_ns < control->reply_ns)
-			continue;
-		sfd_log_limited(
-			&control->slow_log, SFD_LOG_WARNING,
-			"pid %d of user %u does not read its reply: the connection is closed",
-			(int)c->peer.pid, c->peer.uid);
-		sfd_loop_cancel(control->loop, &c->request);
-	}
-	if (is_any_left)
-		(void)sfd_loop_timeout(control->loop, control->reply_ns, &control->sweep);
+	if (result == 0 && sfd_crowd_sweep(&control->state, &control->crowd, control->loop))
+		(void)sfd_loop_timeout(control->loop, control->crowd.reply_ns, &control->sweep);
 }
 
 static void send_reply(struct sfd_connection *connection)
@@ -154,34 +120,12 @@ static void send_reply(struct sfd_connection *connection)
 	struct sfd_control *control = connection->control;
 
 	connection->request.done = on_sent;
-	connection->sent_mono_ns = mono_ns();
+	connection->sent_mono_ns = sfd_crowd_mono_ns();
 	if (sfd_loop_send(control->loop, connection->fd, &connection->header,
 			  &connection->request) < 0)
 		connection_free(connection);
 	else if (sfd_request_is_idle(&control->sweep))
-		(void)sfd_loop_timeout(control->loop, control->reply_ns, &control->sweep);
-}
-
-/**
- * It hears why when it asks, if it does so before others have taken its place. @return whether
- * there is one: those that had to go may still be on their way out
- */
-static bool turn_away(struct sfd_control *control, struct sfd_connection *connection)
-{
-	struct sfd_connection **place = &control->parting[control->next_parting++ % PARTING_MAX];
-	char text[256];
-
-	for (size_t i = 0; i < control->state.stream_count; i++)
-		sfd_stats_add(control->state.stream[i].stats, SF_COUNTER_connections_refused, 1);
-	sfd_crowd_explain(&control->state, connection, text, sizeof(text));
-	sfd_log_limited(&control->turned_away_log, SFD_LOG_WARNING, "pid %d was turned away: %s",
-			(int)connection->peer.pid, text);
-	if (*place)
-		sfd_loop_cancel(control->loop, &(*place)->request);
-	if (sfd_crowd_turned_away(&control->state) > 2 * PARTING_MAX)
-		return false;
-	*place = connection;
-	return true;
+		(void)sfd_loop_timeout(control->loop, control->crowd.reply_ns, &control->sweep);
 }
 
 /** Asks for the upgrade; the reply comes when it is known how that went. */
@@ -238,14 +182,6 @@ static int connection_new(struct sfd_control *control, int fd, struct sfd_connec
 	return 0;
 }
 
-/** Whether there is anything to be said to a connection that is on the list already. */
-static bool is_admitted(struct sfd_control *control, struct sfd_connection *connection)
-{
-	connection->standing = SFD_STANDING_TURNED_AWAY; /* itself it does not count */
-	connection->standing = sfd_crowd_judge(&control->state, &connection->peer);
-	return connection->standing != SFD_STANDING_TURNED_AWAY || turn_away(control, connection);
-}
-
 static void on_accept(struct sfd_request *request, int result)
 {
 	struct sfd_control *control = request->owner;
@@ -264,7 +200,7 @@ static void on_accept(struct sfd_request *request, int result)
 	control->starved = false;
 	if (connection_new(control, result, &connection) < 0)
 		(void)close(result);
-	else if (is_admitted(control, connection))
+	else if (sfd_crowd_admit(&control->state, &control->crowd, control->loop, connection))
 		receive_next(connection);
 	else
 		connection_free(connection);
@@ -377,7 +313,7 @@ int sfd_control_open(struct sfd_loop *loop, const struct sfd_control_setup *setu
 		.connections_max = sfd_crowd_total(setup->stream_count),
 		.connections_per_user = setup->connections_per_user,
 		.loop_is_poll = sfd_loop_backend_of(loop) == SFD_LOOP_POLL};
-	control->reply_ns = setup->reply_ns > 0 ? setup->reply_ns : REPLY_NS;
+	control->crowd.reply_ns = setup->reply_ns > 0 ? setup->reply_ns : REPLY_NS;
 	control->sweep = (struct sfd_request){.done = on_sweep, .owner = control};
 	control->accept = (struct sfd_request){.done = on_accept, .owner = control};
 	if (control->fd >= 0)

@@ -14,6 +14,7 @@
 
 #include <stdio.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Descriptors besides connections and rings: standard ones, locks, loop, timers, a file being read.
@@ -83,6 +84,71 @@ void sfd_crowd_explain(const struct sfd_control_state *state, const struct sfd_c
 uint32_t sfd_crowd_turned_away(const struct sfd_control_state *state)
 {
 	return (uint32_t)state->connection_count - count(state, NULL);
+}
+
+/** @return whether there is a place for it: those that had to go may still be on their way out */
+static bool turn_away(const struct sfd_control_state *state, struct sfd_crowd *crowd,
+		      struct sfd_loop *loop, struct sfd_connection *connection)
+{
+	struct sfd_connection **place = &crowd->parting[crowd->next++ % SFD_CROWD_PARTING];
+	char text[256];
+
+	for (size_t i = 0; i < state->stream_count; i++)
+		sfd_stats_add(state->stream[i].stats, SF_COUNTER_connections_refused, 1);
+	sfd_crowd_explain(state, connection, text, sizeof(text));
+	sfd_log_limited(&crowd->turned_away_log, SFD_LOG_WARNING, "pid %d was turned away: %s",
+			(int)connection->peer.pid, text);
+	if (*place)
+		sfd_loop_cancel(loop, &(*place)->request);
+	if (sfd_crowd_turned_away(state) > 2 * SFD_CROWD_PARTING)
+		return false;
+	*place = connection;
+	return true;
+}
+
+bool sfd_crowd_admit(const struct sfd_control_state *state, struct sfd_crowd *crowd,
+		     struct sfd_loop *loop, struct sfd_connection *connection)
+{
+	connection->standing = SFD_STANDING_TURNED_AWAY; /* itself it does not count */
+	connection->standing = sfd_crowd_judge(state, &connection->peer);
+	return connection->standing != SFD_STANDING_TURNED_AWAY ||
+	       turn_away(state, crowd, loop, connection);
+}
+
+void sfd_crowd_forget(struct sfd_crowd *crowd, const struct sfd_connection *connection)
+{
+	for (size_t i = 0; i < SFD_CROWD_PARTING; i++)
+		if (crowd->parting[i] == connection)
+			crowd->parting[i] = NULL;
+}
+
+int64_t sfd_crowd_mono_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+bool sfd_crowd_sweep(const struct sfd_control_state *state, struct sfd_crowd *crowd,
+		     struct sfd_loop *loop)
+{
+	const int64_t now_ns = sfd_crowd_mono_ns();
+	bool is_any_left = false;
+
+	for (struct sfd_connection *c = state->connections; c != NULL; c = c->next) {
+		if (c->sent_mono_ns == 0)
+			continue;
+		is_any_left = true;
+		if (now_ns - c->sent_mono_ns < crowd->reply_ns)
+			continue;
+		sfd_log_limited(
+			&crowd->slow_log, SFD_LOG_WARNING,
+			"pid %d of user %u does not read its reply: the connection is closed",
+			(int)c->peer.pid, c->peer.uid);
+		sfd_loop_cancel(loop, &c->request);
+	}
+	return is_any_left;
 }
 
 uint32_t sfd_crowd_total(size_t stream_count)

@@ -80,8 +80,8 @@ static bool ends_with(const char *name, const char *end)
 
 static bool is_ours(const char *name)
 {
-	return strcmp(name, "sfd.lock") == 0 || ends_with(name, ".mark") ||
-	       ends_with(name, ".runtime") || ends_with(name, ".new");
+	return strcmp(name, "sfd.lock") == 0 || strcmp(name, "host") == 0 ||
+	       ends_with(name, ".mark") || ends_with(name, ".runtime") || ends_with(name, ".new");
 }
 
 /**
