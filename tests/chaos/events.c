@@ -31,6 +31,10 @@
 #define HELD_US_MAX 1200000
 /* An sfd that idles sees a step within an eighth of a second. */
 #define CLOCK_SEEN_US 150000
+/* What sfd says when it has started, by itself or after another. */
+#define SERVING "info: serving "
+#define RELOAD_NS INT64_C(15000000000)
+#define RELOAD_LOOK_US 5000
 #define BEHIND_US_MAX 800000
 #define DAY_SECONDS 86400.0
 /* A run that is asked for as much sees everything, if need be in this many times its seconds. */
@@ -97,11 +101,24 @@ static bool upgrade_sfd(struct chaos_events *events)
 	return chaos_sfd_lives(events->sfd);
 }
 
+/** sfd reads its configuration anew and becomes itself; what comes next must not meet it halfway.
+ */
 static bool reload_sfd(struct chaos_events *events)
 {
+	int64_t deadline_ns = chaos_mono_ns() + RELOAD_NS;
+	unsigned served = chaos_sfd_said(events->sfd, SERVING);
+
 	(void)kill(events->sfd->pid, SIGHUP);
-	chaos_nap_us(chaos_events_pause_us(events, 50000, 200000));
-	return chaos_sfd_lives(events->sfd);
+	while (chaos_sfd_said(events->sfd, SERVING) == served) {
+		if (!chaos_sfd_lives(events->sfd))
+			return false;
+		if (chaos_mono_ns() > deadline_ns) {
+			chaos_find("sfd does not reload");
+			return false;
+		}
+		chaos_nap_us(RELOAD_LOOK_US);
+	}
+	return true;
 }
 
 /* ---- clock ---- */
