@@ -49,6 +49,9 @@ struct options {
 static int run_role(char **argv)
 {
 	(void)prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);
+	/* What is meant for the whole group is the conductor's to obey. */
+	(void)signal(SIGINT, SIG_IGN);
+	(void)signal(SIGTERM, SIG_IGN);
 	if (chaos_share_open((int)strtol(argv[2], NULL, 10)) < 0)
 		return EXIT_FAILURE;
 	for (unsigned i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
@@ -77,6 +80,15 @@ static void *harm_clients(void *argument)
 	return NULL;
 }
 
+/* Somebody wants an end: it comes early, but as ever. */
+static volatile sig_atomic_t is_interrupted;
+
+static void interrupt(int signal_number)
+{
+	(void)signal_number;
+	is_interrupted = 1;
+}
+
 /** Lets everything happen until the time is over. */
 static void conduct(struct chaos_events *events, const struct options *options)
 {
@@ -93,7 +105,8 @@ static void conduct(struct chaos_events *events, const struct options *options)
 		chaos_crew_stop();
 		return;
 	}
-	while ((chaos_mono_ns() < end_ns || !chaos_events_are_complete(events, options->seconds)) &&
+	while (!is_interrupted &&
+	       (chaos_mono_ns() < end_ns || !chaos_events_are_complete(events, options->seconds)) &&
 	       chaos_events_next(events))
 		chaos_nap_us(chaos_events_pause_us(events, QUIET_US_MIN, QUIET_US_MAX));
 	atomic_store_explicit(&is_enough, true, memory_order_relaxed);
@@ -139,8 +152,11 @@ static int conduct_all(const struct options *options)
 	struct chaos_sfd sfd = {.program = getenv("SFD_BIN"),
 				.tool = getenv("SFCTL_BIN"),
 				.wall_lib = getenv("WALL_LIB")};
+	struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESTART};
 	bool holds;
 
+	(void)sigaction(SIGINT, &action, NULL);
+	(void)sigaction(SIGTERM, &action, NULL);
 	if (!sfd.program || !sfd.tool || !sfd.wall_lib) {
 		(void)fputs("chaos: set SFD_BIN, SFCTL_BIN and WALL_LIB, or run "
 			    "tests/chaos.sh\n",

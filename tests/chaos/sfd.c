@@ -13,12 +13,12 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -152,22 +152,31 @@ static void make_environment(const struct chaos_sfd *sfd, char *own[ENVIRONMENT_
 	own[count] = NULL;
 }
 
+/** Becomes sfd, which does not outlive us. Only what a child of a threaded process may call. */
+static _Noreturn void be_sfd(struct chaos_sfd *sfd, char *const own[])
+{
+	static char name[] = "sfd";
+	static char option[] = "-c";
+	char *const argv[] = {name, option, sfd->config, NULL};
+	int fd = open(sfd->log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+
+	(void)prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);
+	(void)setpgid(0, 0); /* not ended by a terminal */
+	if (fd >= 0)
+		(void)dup2(fd, STDERR_FILENO);
+	(void)execve(sfd->program, argv, own);
+	_exit(127);
+}
+
 static int spawn(struct chaos_sfd *sfd)
 {
-	char *const argv[] = {(char[]){"sfd"}, (char[]){"-c"}, sfd->config, NULL};
 	char *own[ENVIRONMENT_MAX];
-	posix_spawn_file_actions_t actions;
-	int error = posix_spawn_file_actions_init(&actions);
 
-	if (error != 0)
-		return -error;
 	make_environment(sfd, own);
-	error = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, sfd->log,
-						 O_WRONLY | O_CREAT | O_APPEND, 0600);
-	if (error == 0)
-		error = posix_spawn(&sfd->pid, sfd->program, &actions, NULL, argv, own);
-	(void)posix_spawn_file_actions_destroy(&actions);
-	return -error;
+	sfd->pid = fork();
+	if (sfd->pid == 0)
+		be_sfd(sfd, own);
+	return sfd->pid < 0 ? -errno : 0;
 }
 
 bool chaos_sfd_answers(const struct chaos_sfd *sfd)
