@@ -5,7 +5,8 @@
  * them is that its clients go on, so a call that fails within its time-out of 5 s is a failure of
  * sfd. After each event every lane must get IDs again.
  *
- *   killed, stopped     the next sfd is there before the runway of 2 s ends
+ *   killed, stopped     the next sfd is there before the runway of 2 s ends; a client that makes
+ *                       no call between two kills, or is new, waits for that end
  *   held                for less than the runway
  *   disk full           for less than the mark leads, with no step of the clock beyond that
  *   clock               any time; the streams that are told to wait or to refuse do so
