@@ -7,10 +7,9 @@
  * after each step: a turn's work is bounded, nothing is published beyond the mark or the layout,
  * the horizon only rises, counts stay within what was granted, and the second stream's are exact.
  *
- * The product's stream.c is included as source: a stream is put together here without its stores.
+ * A stream is put together here without its stores.
  */
-#include "daemon/stream.c" /* NOLINT(bugprone-suspicious-include) */
-
+#include "daemon/stream.h"
 #include "tests/fuzz/feed.h"
 
 #define MS INT64_C(1000000)
@@ -80,6 +79,19 @@ static void configure(struct sfd_stream_config *config, struct feed *feed)
 		config->node[config->node_count++] = 5;
 }
 
+static void start_engine(struct subject *subject)
+{
+	struct sfd_stream *stream = &subject->stream;
+
+	sfd_engine_init(&stream->engine, &stream->ring.shm, &subject->runtime, &subject->stats);
+	stream->engine.owner = OWNER;
+	if (subject->config.sequence_spread)
+		stream->engine.spread = stream->ring.shm.grants->capacity / 16;
+	sf_shm_time_write(&stream->ring.shm.grants->time, &stream->clock.page);
+	atomic_store_explicit(&subject->runtime.horizon, stream->engine.horizon,
+			      memory_order_relaxed);
+}
+
 static void make(struct subject *subject, struct feed *feed)
 {
 	struct sfd_stream *stream = &subject->stream;
@@ -94,10 +106,11 @@ static void make(struct subject *subject, struct feed *feed)
 	start.not_before_ns = now.wall_ns + (feed_u8(feed) - 200) * SECOND; /* mostly before */
 	sfd_clock_init(&stream->clock, subject->config.clock_backward, now, &start);
 	require(sfd_ring_init(&stream->ring, &subject->config, clock_tick(subject), &why) == 0);
-	start_engine(stream, &(struct beginning){0});
-	stream->engine.owner = OWNER;
+	start_engine(subject);
 	subject->horizon = stream->engine.horizon;
-	atomic_store_explicit(&stream->mark_tick, mark_for(stream, subject->horizon + 1),
+	atomic_store_explicit(&stream->mark_tick,
+			      subject->horizon + 1 +
+				      sfd_ticks(&subject->config.layout, SFD_MARK_AHEAD_MS),
 			      memory_order_relaxed);
 }
 
@@ -194,8 +207,7 @@ static void hand_over(struct subject *subject, bool is_stop)
 	require(sfd_ring_adopt(&stream->ring, &subject->config, old.grants_fd, old.claims_fd,
 			       old.shm.grants->generation, &why) == 0);
 	sfd_ring_deinit(&old);
-	start_engine(stream, &(struct beginning){0});
-	stream->engine.owner = OWNER;
+	start_engine(subject);
 	require(stream->engine.horizon == subject->horizon);
 	check_counts(subject);
 }
