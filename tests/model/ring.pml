@@ -57,10 +57,6 @@ byte newest;     /* view that was handed out last */
 bit ready;       /* and one was */
 bit gone[LIVES]; /* the daemon takes no further step */
 
-#ifdef HANDOVER
-bit owned[LIVES];
-#endif
-
 #if LIVES > 1
 byte life;    /* which daemon runs, or is about to */
 byte record;  /* runtime record: horizon */
@@ -133,31 +129,36 @@ hidden byte given_twice, below_a_returned_id, cursor_went_back, counter_near_tag
 #else
 #define LIMIT TICKS
 #endif
-#if SPREAD > 0
-inline choose_start(t)
+inline grant(t)
 {
+#if SPREAD > 0
+	OWN.tick[SLOT(t)] = 0;
 	if
 	:: OWN.start[SLOT(t)] = 0
 	:: OWN.start[SLOT(t)] = SPREAD
-	fi
-}
+	fi;
 #endif
+	OWN.tick[SLOT(t)] = t
+}
 
 /* sf_shm_publish() */
 inline publish_tick(t)
 {
 	if
-#if defined(HANDOVER) && !defined(BUG_OTHER_GRANT)
-	:: OWN.tick[SLOT(t)] == t -> skip /* given back by the daemon before: the same grant again */
-	:: OWN.tick[SLOT(t)] != t ->
+#ifdef HANDOVER
+	:: OWN.tick[SLOT(t)] == t -> /* given back by the daemon before: the same grant again */
+#ifndef BUG_WORD_FIRST
+		OWN.horizon = t;
+#endif
+#ifdef BUG_OTHER_GRANT
+		grant(t)
 #else
-	:: true ->
+		skip
 #endif
-#if SPREAD > 0
-		OWN.tick[SLOT(t)] = 0;
-		choose_start(t);
+	:: OWN.tick[SLOT(t)] != t -> grant(t)
+#else
+	:: grant(t)
 #endif
-		OWN.tick[SLOT(t)] = t
 	fi;
 	atomic { WORDS.tag[SLOT(t)] = TAG(t); WORDS.counter[SLOT(t)] = 0 }
 }
@@ -189,9 +190,6 @@ inline publish()
 	record = target;
 #endif
 	atomic { OWN.horizon = target; above = target; tick = 0; target = 0 }
-#ifdef HANDOVER
-	owned[k] = 1; /* the beat has an owner from the first turn on */
-#endif
 #ifdef BUG_MARK_LATE
 	mark = MAX(mark, above)
 #endif
@@ -386,7 +384,7 @@ active proctype Time()
 #ifdef BUG_FLOOR_CLAMPED
 #define TAKES_FLOOR_FOR_HOSTILE true
 #else
-#define TAKES_FLOOR_FOR_HOSTILE (owned[v] && !gone[v])
+#define TAKES_FLOOR_FOR_HOSTILE (!gone[v]) /* the beat has an owner */
 #endif
 #define GRANT view[v]
 #define WORD memory[view[v].memory]

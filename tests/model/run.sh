@@ -97,7 +97,10 @@ breaks "planted: the record written after the horizon" given_twice "${clock[@]}"
 breaks "planted: the new ring open at once" below_a_returned_id "${clock[@]}" -DBUG_OPEN_AT_ONCE
 breaks "planted: a step shown in the record first" below_a_returned_id "${clock[@]}" -DBUG_RECORD_SHOWN_FIRST
 breaks "planted: the last ring's end counts alone" below_a_returned_id "${chain[@]}" -DBUG_OPEN_BY_LAST
-breaks "planted: other grants for ticks given back" given_twice "${handover[@]}" -DSPREAD=1 -DBUG_OTHER_GRANT
+breaks "planted: other grants for ticks given back" given_twice \
+	-DLIVES=2 -DHANDOVER -DSTOP -DSTEADY -DCALLS=1 -DSPREAD=1 -DBUG_OTHER_GRANT
+breaks "planted: the word of a tick given back before the horizon" below_a_returned_id \
+	"${handover[@]}" -DBUG_WORD_FIRST
 breaks "planted: on from the copied horizon" given_twice "${killed[@]}" -DBUG_COPIED_HORIZON
 breaks "planted: a floor above the old horizon is hostile" below_a_returned_id "${handover[@]}" -DBUG_FLOOR_CLAMPED
 
