@@ -29,8 +29,8 @@ static void open_stream(struct sfd_stream *what)
 {
 	struct sf_why why;
 
-	ck_assert_msg(sfd_stream_open(what, &config, &stream_config, BOOT_ID, NULL, &why) == 0, "%s",
-		      why.text);
+	ck_assert_msg(sfd_stream_open(what, &config, &stream_config, BOOT_ID, NULL, &why) == 0,
+		      "%s", why.text);
 }
 
 static void set_up(void)
