@@ -173,6 +173,13 @@ static struct sfd_passed *find(const struct sfd_handover *handover, const char *
 	return NULL;
 }
 
+int sfd_handover_find(const struct sfd_handover *handover, const char *name)
+{
+	const struct sfd_passed *passed = find(handover, name);
+
+	return passed ? passed->fd : -1;
+}
+
 int sfd_handover_take(struct sfd_handover *handover, const char *name)
 {
 	struct sfd_passed *passed = find(handover, name);
@@ -185,12 +192,10 @@ int sfd_handover_take(struct sfd_handover *handover, const char *name)
 
 static int find_of(const struct sfd_handover *handover, const char *stream, const char *what)
 {
-	const struct sfd_passed *passed;
 	char name[NAME_BYTES];
 
 	(void)snprintf(name, sizeof(name), "%s.%s", stream, what);
-	passed = find(handover, name);
-	return passed ? passed->fd : -1;
+	return sfd_handover_find(handover, name);
 }
 
 struct sfd_stream_legacy sfd_handover_legacy(const struct sfd_handover *handover,

@@ -48,6 +48,8 @@ struct sfd_handover {
 
 /** Takes over what is there, perhaps nothing. A description that is none is logged and ignored. */
 void sfd_handover_receive(struct sfd_handover *handover);
+/** Looks for a descriptor by its name; it stays the hand-over's. @return it, or -1 */
+int sfd_handover_find(const struct sfd_handover *handover, const char *name);
 /** Takes out a descriptor by its name. @return it, or -1 */
 int sfd_handover_take(struct sfd_handover *handover, const char *name);
 /** What a stream finds; the descriptors stay the hand-over's. */

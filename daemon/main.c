@@ -6,6 +6,7 @@
 #include "daemon/config.h"
 #include "daemon/handover.h"
 #include "daemon/log.h"
+#include "daemon/reload.h"
 #include "daemon/server.h"
 
 #include <errno.h>
@@ -159,20 +160,48 @@ static void hold_standard_descriptors(void)
 			(void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-/** The configuration: of the program that is this one again, as that had it. */
-static int load(struct sfd_flags *flags, struct sfd_handover *handover, struct sfd_config *config)
+/** Reads the configuration as the program before had it. */
+static int load_kept(const struct sfd_flags *flags, int fd, struct sfd_config *config)
 {
-	int fd = handover->is_return ? sfd_handover_take(handover, SFD_HANDOVER_CONFIG) : -1;
+	struct sfd_flags kept = *flags;
 	char path[32];
-	int error;
 
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (fd >= 0)
-		flags->kept_file = path;
+	kept.kept_file = path;
+	return sfd_config_load(&kept, config);
+}
+
+/** Whether the program before may become this one with another configuration. */
+static int compare(const struct sfd_flags *flags, int fd, const struct sfd_config *config)
+{
+	struct sfd_config before;
+	struct sf_why why;
+	int error = load_kept(flags, fd, &before);
+
+	if (error < 0)
+		return error;
+	error = sfd_reload_check(&before, config, &why);
+	sfd_config_deinit(&before);
+	if (error < 0)
+		sfd_log(SFD_LOG_ERROR, "%s", why.text);
+	return error;
+}
+
+/** The configuration as it is now; of the program that is this one again, as that had it. */
+static int load(const struct sfd_flags *flags, struct sfd_handover *handover,
+		struct sfd_config *config)
+{
+	int fd = sfd_handover_find(handover, SFD_HANDOVER_CONFIG);
+	int error;
+
+	if (handover->is_return && fd >= 0)
+		return load_kept(flags, fd, config);
 	error = sfd_config_load(flags, config);
-	flags->kept_file = NULL;
-	if (fd >= 0)
-		(void)close(fd);
+	if (error < 0 || fd < 0)
+		return error;
+	error = compare(flags, fd, config);
+	if (error < 0)
+		sfd_config_deinit(config);
 	return error;
 }
 

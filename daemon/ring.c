@@ -318,6 +318,32 @@ out:
 	return error;
 }
 
+uint64_t sfd_ring_granted(int grants_fd, const struct sf_layout *layout)
+{
+	const struct sf_shm_grants *grants;
+	const struct sf_shm_grant *grant;
+	struct stat status;
+	uint64_t last = 0;
+
+	if (fstat(grants_fd, &status) < 0 || status.st_size < (off_t)sizeof(*grants))
+		return 0;
+	grants = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, grants_fd, 0);
+	if (grants == MAP_FAILED)
+		return 0;
+	grant = (const struct sf_shm_grant *)(grants + 1);
+	if (grants->magic == SF_SHM_GRANTS_MAGIC &&
+	    memcmp(&grants->layout, layout, sizeof(*layout)) == 0 &&
+	    sf_shm_grants_bytes(grants->slots) <= (uint64_t)status.st_size)
+		for (uint32_t i = 0; i < grants->slots; i++) {
+			/* relaxed: nobody writes them any more */
+			uint64_t tick = atomic_load_explicit(&grant[i].tick, memory_order_relaxed);
+
+			last = tick > last ? tick : last;
+		}
+	(void)munmap((void *)grants, (size_t)status.st_size);
+	return last;
+}
+
 void sfd_ring_deinit(struct sfd_ring *ring)
 {
 	if (ring->shm.claims)

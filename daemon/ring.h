@@ -49,6 +49,10 @@ int sfd_ring_init(struct sfd_ring *ring, const struct sfd_stream_config *config,
 int sfd_ring_adopt(struct sfd_ring *ring, const struct sfd_stream_config *config, int grants_fd,
 		   int claims_fd, uint64_t generation, struct sf_why *why);
 
+/** The last tick that a ring's grants name, of an sfd that has ended; 0 for what is no ring of this
+ *  layout. */
+uint64_t sfd_ring_granted(int grants_fd, const struct sf_layout *layout);
+
 void sfd_ring_deinit(struct sfd_ring *ring);
 
 /**

@@ -72,6 +72,10 @@ int sfd_stream_open(struct sfd_stream *stream, const struct sfd_config *config,
 		    const struct sfd_stream_config *stream_config, const char *boot_id,
 		    const struct sfd_stream_legacy *legacy, struct sf_why *why);
 void sfd_stream_close(struct sfd_stream *stream);
+/** Whether another sfd could open the stream's mark now. @return 0, or a negative errno with a
+ *  sentence in `why` */
+int sfd_stream_check_mark(const struct sfd_stream *stream, const char *state_dir,
+			  struct sf_why *why);
 /** A mark of this session is durable: from here on the runtime record counts. Idempotent. */
 void sfd_stream_session_begin(struct sfd_stream *stream);
 

@@ -158,9 +158,10 @@ static int draw_bases(struct sfd_stream *stream, struct sf_why *why)
 }
 
 /** The ring of the sfd before goes on. @return whether it does */
-static bool adopt_ring(struct sfd_stream *stream, const struct beginning *beginning,
+static bool adopt_ring(struct sfd_stream *stream, struct beginning *beginning,
 		       const struct sfd_stream_legacy *legacy)
 {
+	uint64_t granted;
 	struct sf_why why = {0};
 
 	if (!legacy || legacy->grants_fd < 0 || legacy->claims_fd < 0)
@@ -188,6 +189,10 @@ static bool adopt_ring(struct sfd_stream *stream, const struct beginning *beginn
 			       "before",
 			       stream->config->name);
 	}
+	/* Whatever the stores say or have lost: its clients still claim from it. */
+	granted = sfd_ring_granted(legacy->grants_fd, &stream->config->layout);
+	if (granted > beginning->above)
+		beginning->above = granted;
 	sfd_log(SFD_LOG_WARNING, "%s; a new ring starts above it", why.text);
 	return false;
 }
@@ -264,6 +269,19 @@ static int store_first_mark(struct sfd_stream *stream, const struct beginning *b
 	/* relaxed: the beat thread does not exist yet */
 	atomic_store_explicit(&stream->mark_tick, mark, memory_order_relaxed);
 	return 0;
+}
+
+int sfd_stream_check_mark(const struct sfd_stream *stream, const char *state_dir,
+			  struct sf_why *why)
+{
+	struct sfd_identity identity = identity_of(stream->config);
+	struct sfd_mark_found found;
+	struct sfd_mark *mark;
+	int error = sfd_mark_open(state_dir, stream->config->name, &identity, &mark, &found, why);
+
+	if (error == 0)
+		(void)sfd_mark_close(mark);
+	return error;
 }
 
 void sfd_stream_session_begin(struct sfd_stream *stream)

@@ -3,8 +3,8 @@
 /*
  * From one sfd to the next, in the same process: upgrades and reloads; see server_impl.h.
  *
- * Handing over goes through the loop: the next program is asked (upgrade.c), the control channel
- * becomes quiet, the last mark write ends. Then the loop is left, the beat thread ends without
+ * Handing over goes through the loop: the next program is asked (upgrade.c), the last mark write
+ * ends, the control channel becomes quiet. Then the loop is left, the beat thread ends without
  * giving anything back, and sfd becomes the next program (handover.c). What fails on the way leaves
  * sfd as it was.
  */
@@ -28,19 +28,43 @@ static void stay(struct sfd_server *server, int error, const char *why)
 	sfd_notify_ready(server->config);
 }
 
-static void on_drained(void *owner)
-{
-	struct sfd_server *server = owner;
-
-	server->is_ready = true;
-	sfd_loop_stop(server->loop);
-}
-
 static void on_quiet(void *owner)
 {
 	struct sfd_server *server = owner;
 
-	sfd_marks_drain(&server->marks, on_drained, server);
+	if (!server->beating) /* a signal to stop came first */
+		return;
+	server->is_ready = true;
+	sfd_loop_stop(server->loop);
+}
+
+/** Whether the next program will find the marks: else it could not start, and nor could this one
+ *  again. */
+static int check_marks(const struct sfd_server *server, struct sf_why *why)
+{
+	int error = 0;
+
+	for (size_t i = 0; error == 0 && i < server->stream_count; i++)
+		error = sfd_stream_check_mark(&server->stream[i], server->config->state_dir, why);
+	return error;
+}
+
+/* The disk may take its time: so the marks come first, while the control channel still answers. */
+static void on_drained(void *owner)
+{
+	struct sfd_server *server = owner;
+	struct sf_why why = {0};
+	int error;
+
+	if (!server->beating) /* a signal to stop came first */
+		return;
+	error = check_marks(server, &why);
+	if (error == 0) {
+		sfd_control_quiesce(server->control, on_quiet);
+		return;
+	}
+	sfd_marks_resume(&server->marks);
+	stay(server, error, why.text);
 }
 
 void sfd_server_checked(void *owner, const char *why)
@@ -52,7 +76,7 @@ void sfd_server_checked(void *owner, const char *why)
 	if (why[0])
 		stay(server, -ENOEXEC, why);
 	else
-		sfd_control_quiesce(server->control, on_quiet);
+		sfd_marks_drain(&server->marks, on_drained, server);
 }
 
 int sfd_server_upgrade(void *owner, const char *path)

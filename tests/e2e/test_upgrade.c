@@ -230,6 +230,52 @@ START_TEST(upgrade_to_an_sfd_that_cannot_start_returns_to_the_one_before)
 }
 END_TEST
 
+/* In other directories the next sfd would find neither marks nor records. */
+START_TEST(upgrade_with_other_directories_returns_to_the_one_before)
+{
+	struct t_daemon moved;
+	struct t_load *load;
+	char text[240];
+
+	t_daemon_run(&daemon_now, LAYOUT, "");
+	load = t_load_start(&daemon_now, CLIENTS);
+	moved = daemon_now;
+	(void)snprintf(moved.runtime_dir, sizeof(moved.runtime_dir), "%s/other-run",
+		       daemon_now.directory);
+	(void)snprintf(moved.state_dir, sizeof(moved.state_dir), "%s/other-state",
+		       daemon_now.directory);
+	t_daemon_configure(&moved, LAYOUT, "");
+	ck_assert_int_eq(upgrade("", text, NULL), -ENOEXEC);
+	t_daemon_assert_said(&daemon_now, "runtime_dir");
+	t_daemon_configure(&daemon_now, LAYOUT, "");
+	upgrade_to_itself();
+	t_load_stop(load);
+	t_daemon_stop(&daemon_now);
+}
+END_TEST
+
+/* What no sfd could open anew would end the next one, and this one when it returns. */
+START_TEST(upgrade_without_a_readable_mark_is_refused)
+{
+	static const char nothing[8192];
+	const char *path;
+	int fd;
+
+	t_daemon_run(&daemon_now, LAYOUT, "");
+	path = t_path(daemon_now.state_dir, "default.mark");
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, nothing, sizeof(nothing)), (ssize_t)sizeof(nothing));
+	ck_assert_int_eq(close(fd), 0);
+	assert_refused("", -EUCLEAN, "default.mark");
+	ck_assert(t_daemon_lives(&daemon_now));
+	t_daemon_stop(&daemon_now); /* which mends the file */
+	t_daemon_start(&daemon_now);
+	upgrade_to_itself();
+	t_daemon_stop(&daemon_now);
+}
+END_TEST
+
 static int as_nobody(void *argument)
 {
 	char text[240];
@@ -327,6 +373,8 @@ int main(int argc, char **argv)
 		upgrade_to_what_would_not_start_is_refused,
 		upgrade_to_what_cannot_be_executed_leaves_sfd_as_it_was,
 		upgrade_to_an_sfd_that_cannot_start_returns_to_the_one_before,
+		upgrade_with_other_directories_returns_to_the_one_before,
+		upgrade_without_a_readable_mark_is_refused,
 		upgrade_by_another_user_is_refused,
 		sighup_takes_over_streams_and_refuses_what_ids_are_made_of,
 		sigterm_during_an_upgrade_stops_cleanly,
