@@ -207,7 +207,7 @@ START_TEST(fc65_kernel_without_the_noexec_flag_gives_a_ring_all_the_same)
 	daemon_now.before_exec = forget_noexec_flag;
 	t_daemon_configure(&daemon_now, LAYOUT, "");
 	t_daemon_start(&daemon_now);
-	(void)t_next(t_cursor(t_open(daemon_now.socket, 0)));
+	(void)t_take_one(daemon_now.socket);
 	t_daemon_stop(&daemon_now);
 }
 END_TEST
@@ -230,6 +230,13 @@ static int run_where_memfds_must_not_be_executable(void *argument)
 		       : 1;
 }
 
+/** The namespace of the children of this process, and so of a process that has no others. */
+static int enter_and_run(void *argument)
+{
+	T_CHECK(unshare(CLONE_NEWPID) == 0);
+	return t_reap(t_child(run_where_memfds_must_not_be_executable, argument));
+}
+
 START_TEST(fc65_memfd_noexec_2_gives_a_ring_all_the_same)
 {
 	int code;
@@ -240,12 +247,11 @@ START_TEST(fc65_memfd_noexec_2_gives_a_ring_all_the_same)
 	}
 	t_daemon_init(&daemon_now, 0);
 	t_daemon_configure(&daemon_now, LAYOUT, "");
-	ck_assert_int_eq(unshare(CLONE_NEWPID), 0);
-	daemon_now.pid = t_child(run_where_memfds_must_not_be_executable, NULL);
+	daemon_now.pid = t_child(enter_and_run, NULL);
 	T_WAIT_UNTIL(access(daemon_now.socket, F_OK) == 0 || !t_daemon_lives(&daemon_now), 20000);
 	if (t_daemon_lives(&daemon_now)) {
-		(void)t_next(t_cursor(t_open(daemon_now.socket, 0)));
-		/* The first of a pid namespace takes all others with it. */
+		(void)t_take_one(daemon_now.socket);
+		/* Its child ends with it, and that takes the whole namespace along. */
 		ck_assert_int_eq(kill(daemon_now.pid, SIGKILL), 0);
 	}
 	code = t_reap(daemon_now.pid);

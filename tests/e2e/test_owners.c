@@ -63,14 +63,14 @@ START_TEST(state_of_an_sfd_of_root_is_handed_over_and_nothing_else)
 	if (!has_root(__func__))
 		return;
 	run_with("user = root\n");
-	last = t_next(t_cursor(t_open(daemon_now.socket, 0)));
+	last = t_take_one(daemon_now.socket);
 	t_daemon_stop(&daemon_now);
 	(void)snprintf(precious, sizeof(precious), "%s/precious", daemon_now.directory);
 	plant_traps(precious);
 	daemon_now.lines = "user = nobody\n";
 	t_daemon_configure(&daemon_now, LAYOUT, "");
 	t_daemon_start(&daemon_now);
-	ck_assert_uint_gt(t_next(t_cursor(t_open(daemon_now.socket, 0))), last);
+	ck_assert_uint_gt(t_take_one(daemon_now.socket), last);
 	assert_owner(daemon_now.state_dir, NOBODY);
 	assert_owner(daemon_now.runtime_dir, NOBODY);
 	assert_owner(t_path(daemon_now.state_dir, "default.mark"), NOBODY);

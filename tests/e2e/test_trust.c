@@ -192,13 +192,15 @@ static void pass_on(int socket, const int fds[2])
 START_TEST(stranger_with_the_descriptors_can_neither_write_grants_nor_shrink_either)
 {
 	static const uid_t users[] = {NOBODY, 0};
+	struct sf_client *client;
 	struct sf_cursor *cursor;
 	uint64_t last = 0;
 
 	if (!has_root(__func__))
 		return;
 	t_daemon_run(&daemon_now, LAYOUT, "");
-	cursor = t_cursor(t_open(daemon_now.socket, 0));
+	client = t_open(daemon_now.socket, 0);
+	cursor = t_cursor(client);
 	for (size_t i = 0; i < sizeof(users) / sizeof(users[0]); i++) {
 		struct stranger stranger = {.uid = users[i]};
 		int pair[2];
@@ -222,6 +224,8 @@ START_TEST(stranger_with_the_descriptors_can_neither_write_grants_nor_shrink_eit
 			last = id;
 		}
 	}
+	sf_cursor_close(cursor);
+	sf_close(client);
 	t_daemon_stop(&daemon_now);
 }
 END_TEST

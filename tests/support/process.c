@@ -137,6 +137,17 @@ uint64_t t_next(struct sf_cursor *cursor)
 	return id;
 }
 
+uint64_t t_take_one(const char *socket)
+{
+	struct sf_client *client = t_open(socket, 0);
+	struct sf_cursor *cursor = t_cursor(client);
+	uint64_t id = t_next(cursor);
+
+	sf_cursor_close(cursor);
+	sf_close(client);
+	return id;
+}
+
 uint64_t t_tick(const struct sf_layout *layout, uint64_t id)
 {
 	struct sf_parts parts;

@@ -27,6 +27,8 @@ void t_log(void *data, int level, const char *message);
 struct sf_client *t_open(const char *socket, int64_t timeout_ns);
 /** Tries to open a client; `said`, of T_SAID_BYTES, receives what the library says. */
 int t_try_open(const char *socket, const char *stream, struct sf_client **ret_client, char *said);
+/** Opens a client, takes an ID, and closes it. */
+uint64_t t_take_one(const char *socket);
 struct sf_cursor *t_cursor(struct sf_client *client);
 /** Takes an ID. */
 uint64_t t_next(struct sf_cursor *cursor);
