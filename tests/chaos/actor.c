@@ -16,7 +16,7 @@
 #define BLOCK 64
 /* Blocks that took longer are looked at closely. */
 #define LONG_NS INT64_C(1000000)
-#define OPEN_NS INT64_C(15000000000)
+#define OPEN_NS INT64_C(12000000000)
 #define OPEN_NAP_US 2000
 #define REFUSED_NAP_US 1000
 /* A stream of the policy `wait` makes callers wait for days: they ask again this often, and have

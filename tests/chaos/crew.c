@@ -7,7 +7,9 @@
 
 #include "tests/chaos/record.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -27,23 +29,25 @@ struct job {
 	bool is_harmed; /* killed and held by the conductor */
 	uint32_t stream[CHAOS_LANES_PER_JOB];
 	pid_t pid;
+	/* when it was started | W: the thread that harms | R: conductor, relaxed: only a number */
+	_Atomic int64_t began_ns;
 };
 
 static struct job jobs[] = {
-	{"mill", true, {CHAOS_DEFAULT, CHAOS_FAST, CHAOS_FAST, CHAOS_ULID}, 0},
-	{"mill", true, {CHAOS_DEFAULT, CHAOS_FAST, CHAOS_UUID7, NONE}, 0},
-	{"mill", true, {CHAOS_LOW, CHAOS_REFUSE, CHAOS_OBJECTID, CHAOS_OBJECTID}, 0},
-	{"mill", true, {CHAOS_AHEAD, CHAOS_WAIT, CHAOS_HOUND, CHAOS_UUID7}, 0},
-	{"mill", true, {CHAOS_AHEAD, CHAOS_LOW, CHAOS_ULID, NONE}, 0},
-	{"mill", false, {CHAOS_DEFAULT, CHAOS_FAST, CHAOS_HOUND, CHAOS_REFUSE}, 0},
-	{"family", false, {CHAOS_FAST, CHAOS_FAST, CHAOS_FAST, CHAOS_FAST}, 0},
+	{"mill", true, {CHAOS_DEFAULT, CHAOS_FAST, CHAOS_FAST, CHAOS_ULID}, 0, 0},
+	{"mill", true, {CHAOS_DEFAULT, CHAOS_FAST, CHAOS_UUID7, NONE}, 0, 0},
+	{"mill", true, {CHAOS_LOW, CHAOS_REFUSE, CHAOS_OBJECTID, CHAOS_OBJECTID}, 0, 0},
+	{"mill", true, {CHAOS_AHEAD, CHAOS_WAIT, CHAOS_HOUND, CHAOS_UUID7}, 0, 0},
+	{"mill", true, {CHAOS_AHEAD, CHAOS_LOW, CHAOS_ULID, NONE}, 0, 0},
+	{"mill", false, {CHAOS_DEFAULT, CHAOS_FAST, CHAOS_HOUND, CHAOS_REFUSE}, 0, 0},
+	{"family", false, {CHAOS_FAST, CHAOS_FAST, CHAOS_FAST, CHAOS_FAST}, 0, 0},
 	/* A tick of a second: a range that was inherited and used would show. */
-	{"family", false, {CHAOS_OBJECTID, CHAOS_OBJECTID, CHAOS_OBJECTID, CHAOS_OBJECTID}, 0},
-	{"family", false, {CHAOS_DEFAULT, CHAOS_DEFAULT, CHAOS_DEFAULT, CHAOS_DEFAULT}, 0},
-	{"attacher", true, {CHAOS_FAST, NONE, NONE, NONE}, 0},
-	{"attacher", true, {CHAOS_UUID7, NONE, NONE, NONE}, 0},
-	{"hostile", true, {NONE, NONE, NONE, NONE}, 0},
-	{"victim", true, {NONE, NONE, NONE, NONE}, 0},
+	{"family", false, {CHAOS_OBJECTID, CHAOS_OBJECTID, CHAOS_OBJECTID, CHAOS_OBJECTID}, 0, 0},
+	{"family", false, {CHAOS_DEFAULT, CHAOS_DEFAULT, CHAOS_DEFAULT, CHAOS_DEFAULT}, 0, 0},
+	{"attacher", true, {CHAOS_FAST, NONE, NONE, NONE}, 0, 0},
+	{"attacher", true, {CHAOS_UUID7, NONE, NONE, NONE}, 0, 0},
+	{"hostile", true, {NONE, NONE, NONE, NONE}, 0, 0},
+	{"victim", true, {NONE, NONE, NONE, NONE}, 0, 0},
 };
 
 #define JOBS (sizeof(jobs) / sizeof(jobs[0]))
@@ -78,6 +82,7 @@ static int start(struct job *job)
 	posix_spawn_file_actions_t actions;
 	int error;
 
+	atomic_store_explicit(&job->began_ns, chaos_mono_ns(), memory_order_relaxed);
 	(void)snprintf(fd, sizeof(fd), "%d", chaos_fd);
 	(void)snprintf(number, sizeof(number), "%u", (unsigned)(job - jobs));
 	error = posix_spawn_file_actions_init(&actions);
@@ -207,6 +212,56 @@ void chaos_crew_stop(void)
 	}
 }
 
+static void read_word(pid_t pid, const char *task, const char *file, char word[64])
+{
+	char path[320];
+	ssize_t length = -1;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%s/%s", (int)pid, task, file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		length = read(fd, word, 63);
+		(void)close(fd);
+	}
+	word[length > 0 ? length : 0] = '\0';
+	word[strcspn(word, "\n")] = '\0';
+}
+
+static int64_t began_ns(const struct job *job)
+{
+	return atomic_load_explicit(&job->began_ns, memory_order_relaxed);
+}
+
+/** What the threads of a client that stands still are doing. */
+static void describe(const struct job *job)
+{
+	char path[32];
+	const struct dirent *task;
+	DIR *tasks;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)job->pid);
+	tasks = opendir(path);
+	if (!tasks)
+		chaos_find("  client %u is not there", (unsigned)(job - jobs));
+	while (tasks && (task = readdir(tasks)) != NULL) {
+		char state[64];
+		char place[64];
+		char call[64];
+
+		if (task->d_name[0] == '.')
+			continue;
+		read_word(job->pid, task->d_name, "stat", state);
+		read_word(job->pid, task->d_name, "wchan", place);
+		read_word(job->pid, task->d_name, "syscall", call);
+		chaos_find("  client %u, %.1f s old, thread %.40s: in %s, system call %s",
+			   (unsigned)(job - jobs), (double)(chaos_mono_ns() - began_ns(job)) / 1e9,
+			   state, place, call);
+	}
+	if (tasks)
+		(void)closedir(tasks);
+}
+
 static uint64_t progress_of(unsigned lane)
 {
 	/* relaxed: a sign of life */
@@ -215,7 +270,7 @@ static uint64_t progress_of(unsigned lane)
 
 bool chaos_crew_goes_on(void)
 {
-	int64_t deadline_ns = chaos_mono_ns() + GO_ON_NS;
+	int64_t now_ns = chaos_mono_ns();
 	uint64_t before[CHAOS_LANES_MAX];
 
 	for (unsigned i = 0; i < CHAOS_LANES_MAX; i++)
@@ -226,9 +281,12 @@ bool chaos_crew_goes_on(void)
 		if (!is_mill(job) || job->stream[i % CHAOS_LANES_PER_JOB] == NONE)
 			continue;
 		while (progress_of(i) == before[i]) {
-			if (chaos_mono_ns() > deadline_ns) {
+			/* Some are killed and replaced meanwhile, and begin once more. */
+			if (chaos_mono_ns() > now_ns + GO_ON_NS &&
+			    chaos_mono_ns() > began_ns(job) + GO_ON_NS) {
 				chaos_find("stream %s stands still: lane %u gets no ID",
 					   chaos_stream_name(chaos->lane[i].stream), i);
+				describe(job);
 				return false;
 			}
 			chaos_nap_us(LOOK_US);
