@@ -32,6 +32,7 @@ void t_floor_set(uint64_t floor);
 void t_add_client_wait(Suite *suite);
 void t_add_client_end(Suite *suite);
 void t_add_client_daemon(Suite *suite);
+void t_add_client_open(Suite *suite);
 void t_add_client_ordered(Suite *suite);
 void t_add_client_windows(Suite *suite);
 

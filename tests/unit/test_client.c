@@ -460,6 +460,7 @@ int main(void)
 	t_add_client_wait(suite);
 	t_add_client_end(suite);
 	t_add_client_daemon(suite);
+	t_add_client_open(suite);
 	t_add_client_ordered(suite);
 	t_add_client_windows(suite);
 	srunner_run_all(runner, CK_ENV);
