@@ -114,6 +114,10 @@ static void read_command(struct sfd_connection *connection)
 	if (length <= 0)
 		length = 1;
 	connection->command[length - 1] = '\0'; /* the newline */
+	/* A process names itself as it likes: it must not write lines of ours. */
+	for (char *at = connection->command; *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			*at = '?';
 }
 
 static void refuse_at_limit(const struct sfd_control_state *state,

@@ -240,29 +240,26 @@ static int make_ring(struct sfd_stream *stream, const struct beginning *beginnin
 
 /**
  * The first mark of this session, in both places: if one rots, the other must be a promise of this
- * session, too. An adopted ring has a mark already, and its clients need not suffer from a full
- * disk: it goes on as far as that one reaches.
+ * session, too. An adopted ring has a mark already: it goes on as far as that one reaches, and the
+ * control loop raises it in time, since its clients need not wait for a disk.
  */
 static int store_first_mark(struct sfd_stream *stream, const struct beginning *beginning,
 			    const char *state_dir, struct sf_why *why)
 {
-	uint64_t mark = stream->adopted
-				? stream->engine.horizon +
-					  sfd_ticks(&stream->config->layout, SFD_MARK_AHEAD_MS)
-				: sfd_stream_mark_for(stream, stream->engine.horizon + 1);
-	int error = sfd_mark_store(stream->mark, mark);
+	uint64_t mark = stream->adopted ? beginning->mark
+					: sfd_stream_mark_for(stream, stream->engine.horizon + 1);
+	int error = 0;
 
-	if (error == 0)
+	if (!stream->adopted) {
 		error = sfd_mark_store(stream->mark, mark);
-	if (error < 0) {
-		(void)snprintf(why->text, sizeof(why->text),
-			       "stream %s: the mark cannot be stored in %s: %s",
-			       stream->config->name, state_dir, strerrordesc_np(-error));
-		if (!stream->adopted)
+		if (error == 0)
+			error = sfd_mark_store(stream->mark, mark);
+		if (error < 0) {
+			(void)snprintf(why->text, sizeof(why->text),
+				       "stream %s: the mark cannot be stored in %s: %s",
+				       stream->config->name, state_dir, strerrordesc_np(-error));
 			return error;
-		sfd_log(SFD_LOG_ERROR, "%s; the last one still counts", why->text);
-		mark = beginning->mark;
-	} else {
+		}
 		sfd_stats_add(stream->stats, SF_COUNTER_mark_writes, 2);
 		sfd_stream_session_begin(stream);
 	}

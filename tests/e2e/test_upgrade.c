@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -162,6 +163,22 @@ START_TEST(upgrade_keeps_idle_clients_and_their_connections)
 	ck_assert_uint_gt(t_next(cursor), last);
 	T_WAIT_UNTIL(t_daemon_counter(&daemon_now, SF_COUNTER_clients) == 1, 5000);
 	sf_cursor_close(cursor);
+	sf_close(client);
+	t_daemon_stop(&daemon_now);
+}
+END_TEST
+
+/* A process names itself as it likes, also like a line of what is handed over. */
+START_TEST(upgrade_is_not_misled_by_the_name_of_a_client)
+{
+	struct sf_client *client;
+
+	t_daemon_run(&daemon_now, LAYOUT, "");
+	ck_assert_int_eq(prctl(PR_SET_NAME, "x\n5 @previous"), 0);
+	client = t_open(daemon_now.socket, INT64_C(5000000000));
+	upgrade_to_itself();
+	ck_assert(strstr(t_daemon_said(&daemon_now), "cannot be read") == NULL);
+	ck_assert_uint_eq(t_daemon_counter(&daemon_now, SF_COUNTER_clients), 1);
 	sf_close(client);
 	t_daemon_stop(&daemon_now);
 }
@@ -370,6 +387,7 @@ int main(int argc, char **argv)
 		upgrade_under_load_is_not_noticed_and_counts_go_on,
 		upgrade_loses_no_count_of_ids,
 		upgrade_keeps_idle_clients_and_their_connections,
+		upgrade_is_not_misled_by_the_name_of_a_client,
 		upgrade_to_what_would_not_start_is_refused,
 		upgrade_to_what_cannot_be_executed_leaves_sfd_as_it_was,
 		upgrade_to_an_sfd_that_cannot_start_returns_to_the_one_before,

@@ -158,6 +158,7 @@ void t_stream_stop(void)
 	uint64_t last = sfd_stream_stop(&t_stream, clock_now());
 
 	ck_assert_int_eq(sfd_mark_store(t_stream.mark, last), 0);
+	sfd_stream_session_begin(&t_stream);
 	sfd_stream_close(&t_stream);
 }
 
@@ -216,6 +217,7 @@ static void raise_mark(void)
 
 	if (t_stream_news & SFD_TURN_MARK) {
 		ck_assert_int_eq(sfd_mark_store(t_stream.mark, wanted), 0);
+		sfd_stream_session_begin(&t_stream);
 		atomic_store_explicit(&t_stream.mark_tick, wanted, memory_order_release);
 	}
 	t_stream_news = SFD_TURN_QUIET;
