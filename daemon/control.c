@@ -137,9 +137,16 @@ static void begin_upgrade(struct sfd_connection *connection)
 	connection->awaits = error == 0;
 	if (error == 0)
 		return;
-	sfd_reply_refuse(connection, error, "sfd cannot be upgraded now: %s; try again",
-			 error == -EBUSY ? "it is stopping, or another upgrade is under way"
-					 : strerrordesc_np(-error));
+	if (error == -EBUSY)
+		sfd_reply_refuse(connection, error,
+				 "sfd is stopping, or another upgrade is under way: try again");
+	else
+		sfd_reply_refuse(
+			connection, error, "sfd cannot execute %.120s: %s; name an sfd that it can",
+			connection->message.upgrade.path[0] ? connection->message.upgrade.path
+							    : "the file that it was started from",
+			strerrordesc_np(-error));
+	sfd_log(SFD_LOG_WARNING, "%s", connection->reply.refused.text);
 	send_reply(connection);
 }
 

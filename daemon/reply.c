@@ -129,7 +129,8 @@ static void refuse_at_limit(const struct sfd_control_state *state,
 	sfd_reply_refuse(connection, -EUSERS, "%s", text);
 }
 
-static bool may_attach(struct sfd_connection *connection, struct sfd_stream *stream)
+static bool may_attach(struct sfd_control_state *state, struct sfd_connection *connection,
+		       const struct sfd_stream *stream)
 {
 	const struct sf_control_request *message = &connection->message.request;
 
@@ -154,6 +155,11 @@ static bool may_attach(struct sfd_connection *connection, struct sfd_stream *str
 			connection, -EACCES,
 			"stream %s: user %u may not attach: add it to the stream's allow list",
 			stream->config->name, connection->peer.uid);
+		sfd_log_limited(&state->refused_log, SFD_LOG_WARNING,
+				"stream %s: user %u, pid %d, may not attach: it is not on the "
+				"allow list",
+				stream->config->name, connection->peer.uid,
+				(int)connection->peer.pid);
 		return false;
 	}
 	return true;
@@ -167,12 +173,13 @@ static int64_t clock_ns(clockid_t id)
 	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-static void reply_attach(struct sfd_connection *connection, struct sfd_stream *stream)
+static void reply_attach(struct sfd_control_state *state, struct sfd_connection *connection,
+			 struct sfd_stream *stream)
 {
 	struct sf_control_attached *attached = &connection->reply.attached;
 	struct sf_shm_grants *grants = stream->ring.shm.grants;
 
-	if (!may_attach(connection, stream)) {
+	if (!may_attach(state, connection, stream)) {
 		sfd_stats_add(stream->stats, SF_COUNTER_attaches_refused, 1);
 		return;
 	}
@@ -200,7 +207,7 @@ static void gauge_sync(struct sfd_stats *stats)
 }
 
 /** Values that nobody else keeps: read now from the ring and the clocks. */
-static void gauge(struct sfd_control_state *state, struct sfd_stream *stream)
+static void gauge(struct sfd_stream *stream)
 {
 	struct sfd_stats *stats = stream->stats;
 	const struct sf_shm_ring *ring = &stream->ring.shm;
@@ -232,7 +239,6 @@ static void gauge(struct sfd_control_state *state, struct sfd_stream *stream)
 	sfd_stats_set(stats, SF_COUNTER_runway_ms,
 		      horizon > now ? (horizon - now) * layout->tick_ms : 0);
 	gauge_sync(stats);
-	sfd_stats_set(stats, SF_COUNTER_requests_bad, state->requests_bad);
 	sfd_stats_set(stats, SF_COUNTER_uptime_ms,
 		      (uint64_t)(clock_ns(CLOCK_MONOTONIC) - stream->started_mono_ns) / 1000000);
 }
@@ -243,7 +249,7 @@ static void reply_stats(struct sfd_control_state *state, struct sfd_connection *
 	struct sf_control_stats *reply = &connection->reply.stats;
 	struct sf_shm_grants *grants = stream->ring.shm.grants;
 
-	gauge(state, stream);
+	gauge(stream);
 	begin(connection, SF_CONTROL_STATS, sizeof(*reply), 0);
 	memcpy(reply->stream, stream->config->name, sizeof(reply->stream));
 	reply->index = (uint32_t)(stream - state->stream);
@@ -317,7 +323,8 @@ static bool check(struct sfd_control_state *state, struct sfd_connection *connec
 				 length, wanted);
 	else
 		return true;
-	state->requests_bad++;
+	for (size_t i = 0; i < state->stream_count; i++)
+		sfd_stats_add(state->stream[i].stats, SF_COUNTER_requests_bad, 1);
 	connection->close_after_reply = true;
 	return false;
 }
@@ -371,7 +378,7 @@ static void reply_of_stream(struct sfd_control_state *state, struct sfd_connecti
 	if (message->head.type == SF_CONTROL_ATTACH && connection->standing == SFD_STANDING_ASKING)
 		refuse_at_limit(state, connection);
 	else if (message->head.type == SF_CONTROL_ATTACH)
-		reply_attach(connection, stream);
+		reply_attach(state, connection, stream);
 	else if (message->head.type == SF_CONTROL_STATS)
 		reply_stats(state, connection, stream);
 	else

@@ -8,6 +8,7 @@
 #define SFD_REPLY_H
 
 #include "daemon/access.h"
+#include "daemon/log.h"
 #include "daemon/loop.h"
 #include "daemon/stream.h"
 #include "shm/control.h"
@@ -68,8 +69,8 @@ struct sfd_control_state {
 	size_t connection_count;
 	uint32_t connections_max; /* in all */
 	uint32_t connections_per_user;
-	uint64_t requests_bad;
 	bool loop_is_poll;
+	struct sfd_log_limit refused_log;
 };
 
 void sfd_connection_add(struct sfd_control_state *state, struct sfd_connection *connection);

@@ -238,30 +238,45 @@ static int make_ring(struct sfd_stream *stream, const struct beginning *beginnin
 	return error;
 }
 
-/**
- * The first mark of this session, in both places: if one rots, the other must be a promise of this
- * session, too. An adopted ring has a mark already: it goes on as far as that one reaches, and the
- * control loop raises it in time, since its clients need not wait for a disk.
- */
-static int store_first_mark(struct sfd_stream *stream, const struct beginning *beginning,
-			    const char *state_dir, struct sf_why *why)
+/** Stores the first mark of this session, in both places: if one rots, the other must be a promise
+ *  of this session, too. */
+static int store_mark(struct sfd_stream *stream, uint64_t mark)
 {
-	uint64_t mark = stream->adopted ? beginning->mark
-					: sfd_stream_mark_for(stream, stream->engine.horizon + 1);
+	int error = sfd_mark_store(stream->mark, mark);
+
+	if (error == 0)
+		error = sfd_mark_store(stream->mark, mark);
+	if (error < 0)
+		return error;
+	sfd_stats_add(stream->stats, SF_COUNTER_mark_writes, 2);
+	sfd_stream_session_begin(stream);
+	return 0;
+}
+
+/**
+ * An adopted ring has a mark, and clients that need not wait for a disk: with a runway left below
+ * that mark it goes on, and the control loop raises it in time. After a clean stop, whose mark is
+ * exact, there is none left; but a disk that fails then is no reason to end, either.
+ */
+static int begin_mark(struct sfd_stream *stream, const struct beginning *beginning,
+		      const char *state_dir, struct sf_why *why)
+{
+	const struct sf_shm_grants *grants = stream->ring.shm.grants;
+	uint64_t mark = beginning->mark;
 	int error = 0;
 
-	if (!stream->adopted) {
-		error = sfd_mark_store(stream->mark, mark);
-		if (error == 0)
-			error = sfd_mark_store(stream->mark, mark);
-		if (error < 0) {
-			(void)snprintf(why->text, sizeof(why->text),
-				       "stream %s: the mark cannot be stored in %s: %s",
-				       stream->config->name, state_dir, strerrordesc_np(-error));
+	if (!stream->adopted || mark < stream->engine.horizon + grants->runway_ticks) {
+		mark = sfd_stream_mark_for(stream, stream->engine.horizon + 1);
+		error = store_mark(stream, mark);
+	}
+	if (error < 0) {
+		(void)snprintf(why->text, sizeof(why->text),
+			       "stream %s: the mark cannot be stored in %s: %s",
+			       stream->config->name, state_dir, strerrordesc_np(-error));
+		if (!stream->adopted)
 			return error;
-		}
-		sfd_stats_add(stream->stats, SF_COUNTER_mark_writes, 2);
-		sfd_stream_session_begin(stream);
+		sfd_log(SFD_LOG_ERROR, "%s; the last one still counts", why->text);
+		mark = beginning->mark;
 	}
 	/* relaxed: the beat thread does not exist yet */
 	atomic_store_explicit(&stream->mark_tick, mark, memory_order_relaxed);
@@ -319,7 +334,7 @@ int sfd_stream_open(struct sfd_stream *stream, const struct sfd_config *config,
 	start_engine(stream, &beginning);
 	error = draw_bases(stream, why);
 	if (error == 0)
-		error = store_first_mark(stream, &beginning, config->state_dir, why);
+		error = begin_mark(stream, &beginning, config->state_dir, why);
 	if (error < 0)
 		goto out;
 	return 0;

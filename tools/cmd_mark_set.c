@@ -17,6 +17,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A mark that is further ahead of the clock is a slip of the pen. */
 #define AHEAD_MS_MAX INT64_C(86400000)
@@ -437,7 +438,14 @@ int sfctl_mark_adopt(struct sfctl *sfctl, int argc, char **argv)
 	dir = sfctl_mark_dir(sfctl, given);
 	if (!dir)
 		return SFCTL_FAILED;
-	status = sfctl_mark_lock(sfctl, dir, &lock);
+	/* What is there came from somewhere: a name that is not there is a slip. */
+	if (access(dir, F_OK) < 0)
+		status = sfctl_fail(sfctl,
+				    "%.200s: %s; name the directory that came from the "
+				    "other host",
+				    dir, strerrordesc_np(errno));
+	else
+		status = sfctl_mark_lock(sfctl, dir, &lock);
 	if (status == SFCTL_OK && sfd_host_check(dir, true, &why) < 0)
 		status = sfctl_fail(sfctl, "%s", why.text);
 	if (status == SFCTL_OK)
