@@ -16,18 +16,23 @@
 #define BLOCK 64
 /* Blocks that took longer are looked at closely. */
 #define LONG_NS INT64_C(1000000)
-#define OPEN_NS INT64_C(12000000000)
+#define OPEN_NS INT64_C(15000000000)
 #define OPEN_NAP_US 2000
 #define REFUSED_NAP_US 1000
 /* A stream of the policy `wait` makes callers wait for days: they ask again this often, and have
- * failed when they wait for something else as long as the library's default. */
+ * failed when they wait for something else as long as the others. */
 #define WAIT_TIMEOUT_NS INT64_C(100000000)
-/* An ObjectId's tick is a second, so a new ring may open only after several. */
-#define SLOW_TIMEOUT_NS INT64_C(15000000000)
+/* Longest that a call may have to wait while everything fits its promise: a new client for twice a
+ * runway of 2 s. More than that, so that a host with ten times more work than CPUs passes, where a
+ * start of sfd takes longer than the runway. An ObjectId's tick is a second, and its runway twice
+ * as long. */
+#define TIMEOUT_NS INT64_C(10000000000)
+#define SLOW_TIMEOUT_NS INT64_C(20000000000)
 
 struct sf_client *chaos_open(unsigned stream)
 {
 	struct sf_options options = {.size = sizeof(options),
+				     .timeout_ns = TIMEOUT_NS,
 				     .socket = chaos->socket,
 				     .stream = chaos_stream_name(stream)};
 	int64_t deadline_ns = chaos_mono_ns() + OPEN_NS;
@@ -81,7 +86,7 @@ static bool still_waits(struct chaos_actor *actor, int error)
 		return false;
 	if (actor->waiting_ns == 0)
 		actor->waiting_ns = now_ns - WAIT_TIMEOUT_NS;
-	return now_ns - actor->waiting_ns < SF_TIMEOUT_DEFAULT_NS;
+	return now_ns - actor->waiting_ns < TIMEOUT_NS;
 }
 
 static void note_error(struct chaos_actor *actor, enum chaos_mode mode, int error)

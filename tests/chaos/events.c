@@ -2,8 +2,8 @@
 /* SPDX-FileCopyrightText: The sfd authors */
 /*
  * See events.h. The events are made so that every call must be answered: what sfd promises for
- * them is that its clients go on, so a call that fails within its time-out of 5 s is a failure of
- * sfd. After each event every lane must get IDs again.
+ * them is that its clients go on, so a call that fails is a failure of sfd. After each event every
+ * lane must get IDs again.
  *
  *   killed, stopped     the next sfd is there before the runway of 2 s ends; a client that makes
  *                       no call between two kills, or is new, waits for that end

@@ -33,8 +33,8 @@
 
 /*
  * A runway of 2 s: a client that attaches after a kill waits for its end, and for twice that while
- * time is slewed, which is still less than the 5 s that a call waits. Machine ids from a range of
- * their own, should there be no /run/lock of our own.
+ * time is slewed, which is still less than the 5 s that a call waits by default. Machine ids from a
+ * range of their own, should there be no /run/lock of our own.
  */
 static const char configuration[] =
 	"[daemon]\nruntime_dir = %s/run\nstate_dir = %s\n"
