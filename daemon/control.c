@@ -124,6 +124,8 @@ static void send_reply(struct sfd_connection *connection)
 	if (sfd_loop_send(control->loop, connection->fd, &connection->header,
 			  &connection->request) < 0)
 		connection_free(connection);
+	else if (control->quiet) /* now or not at all */
+		sfd_loop_cancel(control->loop, &connection->request);
 	else if (sfd_request_is_idle(&control->sweep))
 		(void)sfd_loop_timeout(control->loop, control->crowd.reply_ns, &control->sweep);
 }

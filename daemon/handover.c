@@ -76,10 +76,13 @@ static int read_client(struct sfd_handover *handover, int fd, const char *rest)
 	struct sfd_handover_client client = {.fd = fd};
 	char awaits[8];
 
-	/* The widths are those of the arrays less one. */
+	/* The widths are those of the arrays less one. Without a connection its client attaches
+	 * anew: no reason to lose the rest. */
 	if (sscanf(rest, "%31s %7s %" SCNd64 " %15[^\n]", client.stream, awaits,
-		   &client.since_unix_ns, client.command) < 3)
-		return -EPROTO;
+		   &client.since_unix_ns, client.command) < 3) {
+		(void)close(fd);
+		return 0;
+	}
 	client.attached = strcmp(client.stream, "-") != 0;
 	client.awaits = strcmp(awaits, "awaits") == 0;
 	return add_client(handover, &client);
@@ -137,11 +140,9 @@ static void receive_from_before(struct sfd_handover *handover, const char *value
 		(void)fclose(text);
 	}
 	if (error < 0) {
-		sfd_log(SFD_LOG_WARNING,
-			"what the sfd before left cannot be read (%s): new rings start above its",
+		/* What was read so far is of use, the program before above all. */
+		sfd_log(SFD_LOG_WARNING, "not all that the sfd before left can be read: %s",
 			strerrordesc_np(-error));
-		sfd_handover_finish(handover);
-		return;
 	}
 	handover->text_fd = fd;
 	handover->is_return = strcmp(way, "return") == 0;
@@ -264,6 +265,8 @@ int sfd_handover_begin(struct sfd_handover_draft *draft)
 	}
 	(void)fprintf(draft->text, FIRST_WORD " %d %s\n", FORMAT, SF_VERSION);
 	draft->previous_fd = open("/proc/self/exe", O_RDONLY);
+	if (draft->previous_fd < 0) /* nothing could take its place again */
+		draft->error = -errno;
 	sfd_handover_add(draft, PREVIOUS, draft->previous_fd);
 	return 0;
 }

@@ -340,6 +340,13 @@ static bool may_upgrade(struct sfd_connection *connection)
 				 connection->peer.uid, geteuid());
 		return false;
 	}
+	if (connection->peer.pid == 0) {
+		/* root of a container is not root here, and its paths are others */
+		sfd_reply_refuse(connection, -EPERM,
+				 "a process of another pid namespace may not upgrade sfd: ask from "
+				 "sfd's own");
+		return false;
+	}
 	if (path[0] != '\0' && path[0] != '/') {
 		sfd_reply_refuse(connection, -EINVAL, "%.100s: give sfd an absolute path", path);
 		return false;

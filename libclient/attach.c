@@ -288,12 +288,13 @@ int sf_client_adopt(struct sf_client *client, int grants_fd, int claims_fd, int6
 	atomic_store_explicit(&attachment->refs, 1, memory_order_release);
 	if (!replaced)
 		learn_stream(client, attachment->ring.grants);
-	/* N1, pairs with N2 in sf_attachment_get() */
-	atomic_store_explicit(&client->newest, attachment, memory_order_release);
 	/* N3, pairs with N4. The replaced ring stays mapped: cursors go from ring to ring, each of
-	 * which has ticks that the next one has not. */
+	 * which has ticks that the next one has not. First, so that a child that is forked in
+	 * between attaches once more at most, and strands no cursor. */
 	if (replaced)
 		atomic_store_explicit(&replaced->newer, attachment, memory_order_release);
+	/* N1, pairs with N2 in sf_attachment_get() */
+	atomic_store_explicit(&client->newest, attachment, memory_order_release);
 	return 0;
 }
 

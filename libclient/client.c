@@ -198,7 +198,7 @@ void sf_client_unref(struct sf_client *client)
 	if (client->fd >= 0)
 		(void)close(client->fd);
 	if (client->reattach) {
-		if (client->reattach->waiting_for_reply)
+		if (sf_reattach_is_waiting(client))
 			(void)close(client->reattach->fd);
 		(void)munmap(client->reattach, REATTACH_PAGE);
 	}

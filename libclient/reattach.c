@@ -22,6 +22,19 @@ static void be_quiet(struct sf_client *client, uint32_t quiet)
 	atomic_store_explicit(&client->quiet, quiet, memory_order_relaxed);
 }
 
+static void set_waiting(struct sf_reattach *reattach, uint32_t waiting)
+{
+	/* relaxed: the holder of busy is the only one that acts upon it */
+	atomic_store_explicit(&reattach->waiting_for_reply, waiting, memory_order_relaxed);
+}
+
+bool sf_reattach_is_waiting(const struct sf_client *client)
+{
+	/* relaxed, as above */
+	return atomic_load_explicit(&client->reattach->waiting_for_reply, memory_order_relaxed) !=
+	       0;
+}
+
 /** Sends a request on a new connection. @return when to go on */
 static int64_t begin(struct sf_client *client, struct sf_reattach *reattach, int64_t mono_ns)
 {
@@ -40,7 +53,7 @@ static int64_t begin(struct sf_client *client, struct sf_reattach *reattach, int
 	}
 	reattach->fd = fd;
 	reattach->sent_ns = mono_ns;
-	reattach->waiting_for_reply = 1;
+	set_waiting(reattach, 1);
 	return mono_ns + PACE_REPLY_NS;
 }
 
@@ -64,7 +77,7 @@ static int64_t finish(struct sf_client *client, struct sf_reattach *reattach, in
 
 	if (error == -EAGAIN && mono_ns - reattach->sent_ns < REPLY_MAX_NS)
 		return mono_ns + PACE_REPLY_NS;
-	reattach->waiting_for_reply = 0;
+	set_waiting(reattach, 0);
 	if (error < 0) {
 		(void)close(reattach->fd);
 		return mono_ns + PACE_CONNECT_NS;
@@ -98,7 +111,7 @@ void sf_reattach_step(struct sf_client *client, int64_t mono_ns)
 	/* Acquire, pairs with the release below: the fields are the last holder's. */
 	if (atomic_exchange_explicit(&reattach->busy, 1, memory_order_acquire) != 0)
 		return;
-	if (reattach->waiting_for_reply)
+	if (sf_reattach_is_waiting(client))
 		next_ns = finish(client, reattach, mono_ns);
 	else if (is_attached(client))
 		next_ns = mono_ns + PACE_CONNECT_NS;

@@ -193,11 +193,13 @@ static void follow_ring(struct sf_cursor_private *cursor)
 }
 
 /** What the caller hears when its time is up. */
-static int give_up(const struct moment *moment, enum ring_status status, uint32_t wait)
+static int give_up(const struct sf_cursor_private *cursor, const struct moment *moment,
+		   enum ring_status status)
 {
-	if (status == RING_HORIZON && !sf_shm_beat_has_owner(moment->beat))
+	if (status == RING_HORIZON && !sf_shm_beat_has_owner(moment->beat) &&
+	    !sf_reattach_is_waiting(cursor->client))
 		return -ESHUTDOWN;
-	return wait == SF_WAIT_NONE ? -EAGAIN : -ETIMEDOUT;
+	return cursor->wait == SF_WAIT_NONE ? -EAGAIN : -ETIMEDOUT;
 }
 
 /** When to look again, on our own monotonic clock. */
@@ -250,7 +252,7 @@ static int wait_or_give_up(struct sf_cursor_private *cursor, const struct moment
 				       : here + cursor->timeout_ns;
 	}
 	if (cursor->wait == SF_WAIT_NONE || here >= *deadline_ns)
-		return give_up(moment, status, cursor->wait);
+		return give_up(cursor, moment, status);
 	if (cursor->wait == SF_WAIT_SPIN) {
 		__builtin_ia32_pause();
 		return 0;

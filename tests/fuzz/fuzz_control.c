@@ -177,7 +177,8 @@ static void check_counters(void)
 	for (int i = 0; i < CONNECTIONS; i++)
 		if (peer[i].fd >= 0 && peer[i].attached >= 0)
 			clients[peer[i].attached]++;
-	require(sfd_stats_get(control->state.stream->stats, SF_COUNTER_requests_bad) == bad_requests);
+	require(sfd_stats_get(control->state.stream->stats, SF_COUNTER_requests_bad) ==
+		bad_requests);
 	for (int i = 0; i < STREAMS; i++) {
 		require(sfd_stats_get(&stats[i], SF_COUNTER_clients) == clients[i]);
 		require(sfd_stats_get(&stats[i], SF_COUNTER_attaches) == attaches[i]);
