@@ -179,31 +179,6 @@ static bool (*const happen[CHAOS_HOST_EVENTS])(struct chaos_events *events) = {
 
 /* ---- what can happen here ---- */
 
-static bool can_upgrade(const struct chaos_sfd *sfd)
-{
-	char *const argv[] = {(char[]){"sfctl"}, (char[]){"upgrade"}, (char[]){"--help"}, NULL};
-
-	return run_tool(sfd, argv) == 0;
-}
-
-/** Whether sfd takes SIGHUP; else the signal ends it. */
-static bool can_reload(const struct chaos_sfd *sfd)
-{
-	char path[32];
-	char line[256];
-	bool is_taken = false;
-	FILE *file;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)sfd->pid);
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file))
-		if (strncmp(line, "SigBlk:", 7) == 0 || strncmp(line, "SigCgt:", 7) == 0)
-			is_taken |= (strtoull(line + 7, NULL, 16) >> (SIGHUP - 1) & 1) != 0;
-	if (file)
-		(void)fclose(file);
-	return is_taken;
-}
-
 void chaos_events_init(struct chaos_events *events, struct chaos_sfd *sfd, uint64_t seed)
 {
 	struct chaos_survival *survival = events->survival;
@@ -211,12 +186,6 @@ void chaos_events_init(struct chaos_events *events, struct chaos_sfd *sfd, uint6
 	*events = (struct chaos_events){.sfd = sfd, .random = seed};
 	for (unsigned i = 0; i < CHAOS_EVENTS; i++)
 		survival[i].can_happen = true;
-	if (!can_upgrade(sfd))
-		survival[CHAOS_SFD_UPGRADE] =
-			(struct chaos_survival){.why_not = "this sfctl has no upgrade"};
-	if (!can_reload(sfd))
-		survival[CHAOS_SFD_RELOAD] =
-			(struct chaos_survival){.why_not = "this sfd takes no SIGHUP"};
 	if (!sfd->has_mounts)
 		survival[CHAOS_DISK_FULL] = survival[CHAOS_DISK_READ_ONLY] =
 			(struct chaos_survival){.why_not = "needs the right to mount"};

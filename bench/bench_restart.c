@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* SPDX-FileCopyrightText: The sfd authors */
+/*
+ * How long does a single fetch take at worst while something happens to sfd? One thread fetches and
+ * times every call; the main thread runs a command again and again, and notes the longest fetch
+ * around each run, and around as long a pause without one, which shows what the machine itself
+ * adds. usage: bench_restart COUNT COMMAND [ARGUMENT]...
+ */
+#include "bench/bench_support.h"
+
+#include <jansson.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define COUNT_MAX 10000
+/* After a command, until clients have moved over and the beat is live again. */
+#define SETTLE_NS INT64_C(60000000)
+
+struct fetcher {
+	struct sf_cursor *cursor;
+	_Atomic int stop;
+	_Atomic int64_t longest_ns; /* since it was taken last */
+	_Atomic uint64_t fetched;
+	_Atomic uint64_t failed;
+};
+
+static void *fetch(void *argument)
+{
+	struct fetcher *fetcher = argument;
+	int64_t before = bench_now_ns();
+
+	(void)bench_pin(0);
+	/* relaxed throughout: figures, each on its own */
+	while (!atomic_load_explicit(&fetcher->stop, memory_order_relaxed)) {
+		uint64_t id;
+		int error = sf_next(fetcher->cursor, &id);
+		int64_t after = bench_now_ns();
+
+		atomic_fetch_add_explicit(error < 0 ? &fetcher->failed : &fetcher->fetched, 1,
+					  memory_order_relaxed);
+		if (after - before >
+		    atomic_load_explicit(&fetcher->longest_ns, memory_order_relaxed))
+			atomic_store_explicit(&fetcher->longest_ns, after - before,
+					      memory_order_relaxed);
+		before = after;
+	}
+	return NULL;
+}
+
+static void nap(int64_t ns)
+{
+	struct timespec time = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+
+	(void)nanosleep(&time, NULL);
+}
+
+/** @return 0 when the command ended well */
+static int run(char *const *argv)
+{
+	pid_t pid;
+	int status;
+
+	if (posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ) != 0)
+		return -1;
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0
+		       ? 0
+		       : -1;
+}
+
+static int64_t take_longest(struct fetcher *fetcher)
+{
+	return atomic_exchange_explicit(&fetcher->longest_ns, 0, memory_order_relaxed);
+}
+
+static int compare(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a;
+	int64_t y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static json_t *summary(int64_t *longest, int count)
+{
+	qsort(longest, (size_t)count, sizeof(*longest), compare);
+	return json_pack("{s:f, s:f, s:f}", "p50_us", (double)longest[count / 2] / 1000, "p99_us",
+			 (double)longest[count * 99 / 100] / 1000, "p100_us",
+			 (double)longest[count - 1] / 1000);
+}
+
+/** Runs the command `count` times. @return how often it failed */
+static int measure(struct fetcher *fetcher, int count, char *const *argv, int64_t *quiet,
+		   int64_t *busy)
+{
+	int failures = 0;
+
+	for (int i = 0; i < count; i++) {
+		int64_t begin;
+		int64_t took;
+
+		(void)take_longest(fetcher);
+		begin = bench_now_ns();
+		if (run(argv) < 0)
+			failures++;
+		nap(SETTLE_NS);
+		took = bench_now_ns() - begin;
+		busy[i] = take_longest(fetcher);
+		nap(took);
+		quiet[i] = take_longest(fetcher);
+	}
+	return failures;
+}
+
+int main(int argc, char **argv)
+{
+	static int64_t quiet[COUNT_MAX];
+	static int64_t busy[COUNT_MAX];
+	struct bench_client client;
+	struct fetcher fetcher = {0};
+	pthread_t thread;
+	json_t *report;
+	int failures;
+	int count = argc > 2 ? atoi(argv[1]) : 0;
+
+	if (count < 1 || count > COUNT_MAX) {
+		(void)fprintf(stderr, "usage: bench_restart COUNT COMMAND [ARGUMENT]...\n");
+		return 2;
+	}
+	if (bench_client_open(NULL, &client) < 0)
+		return 1;
+	fetcher.cursor = client.cursor;
+	if (bench_warm_up(client.cursor) < 0 || pthread_create(&thread, NULL, fetch, &fetcher) != 0)
+		return 1;
+	failures = measure(&fetcher, count, argv + 2, quiet, busy);
+	atomic_store_explicit(&fetcher.stop, 1, memory_order_relaxed);
+	(void)pthread_join(thread, NULL);
+	report = json_pack(
+		"{s:i, s:i, s:I, s:I, s:o, s:o}", "runs", count, "commands_failed", failures,
+		"fetched", (json_int_t)atomic_load_explicit(&fetcher.fetched, memory_order_relaxed),
+		"failed", (json_int_t)atomic_load_explicit(&fetcher.failed, memory_order_relaxed),
+		"longest_around", summary(busy, count), "longest_without", summary(quiet, count));
+	(void)json_dumpf(report, stdout, JSON_INDENT(2));
+	(void)putchar('\n');
+	json_decref(report);
+	bench_client_close(&client);
+	return failures != 0;
+}
