@@ -40,22 +40,19 @@ struct fair_slice {
 };
 
 /** The kernel's view: a list whose entries sit one page before each ring's header. */
-struct robust {
-	struct robust_list_head head;
-};
-
-static void robust_register(struct robust *robust, struct sfd_stream *stream, size_t count)
+static void robust_register(struct sfd_beat *beat)
 {
-	struct robust_list *last = &robust->head.list;
+	struct robust_list_head *head = &beat->robust;
+	struct robust_list *last = &head->list;
 
-	robust->head = (struct robust_list_head){.futex_offset = SFD_RING_ROBUST_OFFSET};
-	for (size_t i = 0; i < count; i++) {
-		last->next = stream[i].ring.arena;
+	*head = (struct robust_list_head){.futex_offset = SFD_RING_ROBUST_OFFSET};
+	for (size_t i = 0; i < beat->stream_count; i++) {
+		last->next = beat->stream[i].ring.arena;
 		last = last->next;
 	}
-	last->next = &robust->head.list;
+	last->next = &head->list;
 	/* Replaces glibc's list for this thread, which takes no robust mutex. */
-	(void)syscall(SYS_set_robust_list, &robust->head, sizeof(robust->head));
+	(void)syscall(SYS_set_robust_list, head, sizeof(*head));
 }
 
 /*
@@ -104,7 +101,6 @@ static int64_t turn_all(struct sfd_beat *beat)
 static void *beat_main(void *argument)
 {
 	struct sfd_beat *beat = argument;
-	struct robust robust;
 	sigset_t all;
 	uint32_t seen;
 	bool started = false;
@@ -115,7 +111,7 @@ static void *beat_main(void *argument)
 	become_punctual();
 	for (size_t i = 0; i < beat->stream_count; i++)
 		beat->stream[i].engine.owner = (uint32_t)gettid();
-	robust_register(&robust, beat->stream, beat->stream_count);
+	robust_register(beat);
 	for (;;) {
 		int64_t next;
 

@@ -10,6 +10,7 @@
 
 #include "daemon/stream.h"
 
+#include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stddef.h>
@@ -27,6 +28,9 @@ struct sfd_beat {
 	_Atomic uint32_t stop;
 	/* results of sfd_beat_stop(), one a stream: the last tick used */
 	uint64_t *last_tick;
+	/* the thread's list of robust words: the kernel reads it when the thread has ended, so it
+	 * must not lie on that thread's stack */
+	struct robust_list_head robust;
 };
 
 /** Starts the thread; returns after its first turn, when every stream is published. @return 0 or a

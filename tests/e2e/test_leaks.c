@@ -37,6 +37,7 @@ struct held {
 	unsigned long anonymous_kb;
 };
 
+/** A sanitizer maps what it likes: then only the rings count. */
 static unsigned count_mappings(pid_t pid)
 {
 	char path[32];
@@ -48,7 +49,7 @@ static unsigned count_mappings(pid_t pid)
 	file = fopen(path, "re");
 	T_CHECK(file != NULL);
 	while (fgets(line, sizeof(line), file))
-		count++;
+		count += !SANITIZED || strstr(line, "memfd:sfd:") != NULL;
 	(void)fclose(file);
 	return count;
 }
@@ -257,8 +258,12 @@ START_TEST(upgrades_leave_nothing)
 	client = t_open(daemon_now.socket, 0);
 	cursor = t_cursor(client);
 	for (unsigned i = 0; i < UPGRADES_BEFORE + UPGRADES; i++) {
-		uint64_t id = t_next(cursor);
+		uint64_t id = 0;
+		int64_t began_ns = t_mono_ns();
+		int error = sf_next(cursor, &id);
 
+		ck_assert_msg(error == 0, "upgrade %u: after %lld ms: %s", i,
+			      (long long)(t_mono_ns() - began_ns) / 1000000, sf_strerror(error));
 		ck_assert_uint_gt(id, last);
 		last = id;
 		if (i == UPGRADES_BEFORE) {
