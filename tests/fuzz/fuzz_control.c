@@ -411,14 +411,12 @@ static void set_up(void)
 {
 	static uid_t user = LISTED_USER;
 	static gid_t group = LISTED_GROUP;
-	struct sf_why why;
 
 	for (int i = 0; i < STREAMS; i++)
 		make_stream(i);
 	config[0].access.everyone = true;
 	config[LISTED].access = (struct sfd_access){
 		.user = &user, .user_count = 1, .group = &group, .group_count = 1};
-	require(sfd_loop_new(SFD_LOOP_POLL, &loop, &why) == 0);
 	for (int i = 0; i < CONNECTIONS; i++)
 		peer[i].fd = -1;
 }
@@ -431,8 +429,11 @@ static void open_control(void)
 					  .listen_fd =
 						  socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0),
 					  .is_managers = true,
-					  .upgrade = on_upgrade};
+					  .upgrade = on_upgrade,
+					  .connections_per_user = CONNECTIONS};
 	struct sf_why why = {""};
+
+	require(sfd_loop_new(SFD_LOOP_POLL, &loop, &why) == 0);
 
 	/* an abstract address of the kernel's choice */
 	require(bind(setup.listen_fd, (struct sockaddr *)&address, sizeof(sa_family_t)) == 0);
@@ -446,7 +447,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct feed feed = {data, size};
 	unsigned descriptors;
 
-	if (loop == NULL)
+	if (config[0].name[0] == '\0')
 		set_up();
 	descriptors = open_descriptors();
 	can_upgrade = feed_u8(&feed) % 2 ? -EBUSY : 0;
@@ -456,8 +457,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		act(&feed);
 	for (int i = 0; i < CONNECTIONS; i++)
 		leave(&peer[i]);
-	sfd_loop_cancel(loop, &control->accept);
-	settle();
+	loop = sfd_loop_free(loop);
 	control = sfd_control_close(control);
 	require(open_descriptors() == descriptors);
 	return 0;
