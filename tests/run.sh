@@ -117,18 +117,22 @@ if ! $quick; then
 	check_begin "clang-tidy" bash tests/style/tidy.sh "$work/clang"
 fi
 say "builds"
-check "gcc build, warnings are errors" build "$work/gcc" gcc
 if $quick; then
-	suites "$work/gcc" "gcc"
+	tested="$work/gcc"
+	check "gcc build, warnings are errors" build "$tested" gcc
+	suites "$tested" "gcc"
 else
-	check "gcc build with coverage" build "$work/coverage" gcc -Db_coverage=true -Dbench=false
+	# the product as users build it, and once more with its tests
+	tested="$work/coverage"
+	check "gcc build, warnings are errors" build "$work/gcc" gcc -Dtests=disabled
+	check "gcc build with tests and coverage" build "$tested" gcc -Db_coverage=true -Dbench=false
 	check "coverage of every user" bash tests/coverage.sh --prepare "$work/coverage"
 	suites "$work/coverage" "gcc"
 	check "line coverage, at least 90 %" bash tests/coverage.sh "$work/coverage"
 	sed -n '/^line coverage/s/^/     /p' "$work/log"
 fi
-check "chaos finds planted faults" env BUILD_DIR="$work/gcc" bash tests/chaos.sh --self-test
-check "chaos, 30 seconds" env BUILD_DIR="$work/gcc" bash tests/chaos.sh 30
+check "chaos finds planted faults" env BUILD_DIR="$tested" bash tests/chaos.sh --self-test
+check "chaos, 30 seconds" env BUILD_DIR="$tested" bash tests/chaos.sh 30
 if ! $quick; then
 	say "as a newcomer"
 	check "install, link, symbols, headers" bash tests/install.sh "$work/gcc"
@@ -141,8 +145,8 @@ if ! $quick; then
 	check "fuzzers, 20 seconds each" bash tests/fuzz/run.sh "$work/asan"
 	check "TSan build" build "$work/tsan" clang --buildtype=debugoptimized \
 		-Db_sanitize=thread -Db_lundef=false -Dbench=false
-	# what has but one thread cannot race
-	suites "$work/tsan" "TSan" --timeout-multiplier 6 --no-suite one-thread
+	# what has but one thread cannot race, and the tools start what the other suites do
+	suites "$work/tsan" "TSan" --timeout-multiplier 6 --no-suite one-thread --no-suite tool
 	say "style"
 	checks_end
 fi
