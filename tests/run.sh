@@ -140,13 +140,14 @@ if ! $quick; then
 	say "sanitizers and fuzzers"
 	check "clang build with ASan and UBSan, warnings are errors" build "$work/asan" clang \
 		--buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true
-	suites "$work/asan" "ASan and UBSan" --timeout-multiplier 4
+	suites "$work/asan" "ASan and UBSan" --timeout-multiplier 4 --no-suite long
 	check "model, every interleaving" bash tests/model/run.sh
 	check "fuzzers, 20 seconds each" bash tests/fuzz/run.sh "$work/asan"
 	check "TSan build" build "$work/tsan" clang --buildtype=debugoptimized \
 		-Db_sanitize=thread -Db_lundef=false -Dbench=false
 	# what has but one thread cannot race, and the tools start what the other suites do
-	suites "$work/tsan" "TSan" --timeout-multiplier 6 --no-suite one-thread --no-suite tool
+	suites "$work/tsan" "TSan" --timeout-multiplier 6 --no-suite one-thread --no-suite tool \
+		--no-suite long
 	say "style"
 	checks_end
 fi
