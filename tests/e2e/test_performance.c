@@ -182,7 +182,7 @@ static void judge_crowd(const struct crowd *crowd, double cores_most, int64_t an
 	 */
 	ck_assert_uint_gt(crowd->ticks, TICKS_LEAST);
 	ck_assert_uint_ge(crowd->full * 2, crowd->ticks);
-	ck_assert(crowd->issued >= served * (crowd->capacity > 4 ? 0.75 : 0.95));
+	ck_assert((double)crowd->issued >= (double)served * (crowd->capacity > 4 ? 0.75 : 0.95));
 	ck_assert(cores < cores_most);
 	ck_assert_int_lt(answered_ns, (T_ASAN || T_TSAN ? 500 : 50) * INT64_C(1000000));
 }
