@@ -175,9 +175,11 @@ added() { sfctl --stream added next; }
 load reload_while_clients_take 2 reload
 holds reload_adds_a_stream added
 refused_reload() {
-	host sh -c 'sed -i "s/^layout = .*/layout = twitter/" /etc/sfd/sfd.conf; systemctl reload sfd
-		sed -i "s/^layout = .*/layout = t41 n10 s9 epoch=1704067200000/" /etc/sfd/sfd.conf'
+	host sh -c 'sed -i "s/^layout = .*/layout = twitter/" /etc/sfd/sfd.conf; systemctl reload sfd'
 	soon layout_is_refused
+	local status=$?
+	host sed -i "s/^layout = .*/layout = t41 n10 s9 epoch=1704067200000/" /etc/sfd/sfd.conf
+	return $status
 }
 layout_is_refused() {
 	grep -q 'layout cannot change' <(journal)

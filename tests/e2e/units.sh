@@ -54,7 +54,8 @@ if [ "$(id -u)" -eq 0 ]; then
 	holds the_directories_are_made_fc82 tmpfiles --create
 	holds the_runtime_directory_lets_clients_in_fc82 is /run/sfd 755
 	holds the_state_directory_is_private_fc82 is /var/lib/sfd 700
-	holds the_lock_file_is_for_all is /run/lock/sfd.nodes 666
+	holds the_lock_file_is_for_all_and_roots \
+		[ "$(stat -c '%a %u' "$root/run/lock/sfd.nodes")" = "666 0" ]
 	echo mark >"$root/var/lib/sfd/default.mark"
 	echo run >"$root/run/sfd/default.run"
 	# older than any age
