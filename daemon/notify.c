@@ -9,14 +9,11 @@
 #include "daemon/log.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <systemd/sd-daemon.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,58 +30,13 @@ struct sfd_watchdog {
 	struct sfd_request timer;
 };
 
-/**
- * A socket to the manager that never waits, where libsystemd's does: a manager that has stopped to
- * read must not stop sfd. @return a descriptor, or a negative errno; -ENOTCONN without a manager
- */
-static int reach_manager(void)
-{
-	const char *path = secure_getenv("NOTIFY_SOCKET");
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	size_t length = path ? strlen(path) : 0;
-	int fd;
-
-	if (length == 0)
-		return -ENOTCONN;
-	if (length >= sizeof(address.sun_path))
-		return -ENAMETOOLONG;
-	memcpy(address.sun_path, path, length);
-	if (path[0] == '@') /* an abstract name */
-		address.sun_path[0] = '\0';
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return -errno;
-	if (connect(fd, (const struct sockaddr *)&address,
-		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length)) < 0) {
-		int error = -errno;
-
-		(void)close(fd);
-		return error;
-	}
-	return fd;
-}
-
-/** @return 0 or a negative errno: -EAGAIN when the manager does not read */
-static int try_to_tell(const char *state)
-{
-	int fd = reach_manager();
-	int error = 0;
-
-	if (fd < 0)
-		return fd;
-	if (send(fd, state, strlen(state), MSG_NOSIGNAL) < 0)
-		error = -errno;
-	(void)close(fd);
-	return error;
-}
-
 static void tell(const char *state)
 {
-	int error = try_to_tell(state);
+	int r = sd_notify(0, state);
 
-	if (error < 0 && error != -ENOTCONN)
+	if (r < 0)
 		sfd_log(SFD_LOG_WARNING, "the service manager cannot be told %.20s: %s", state,
-			strerrordesc_np(-error));
+			strerrordesc_np(-r));
 }
 
 void sfd_notify_ready(const struct sfd_config *config)
@@ -136,7 +88,7 @@ static void on_timer(struct sfd_request *request, int result)
 	if (result < 0)
 		return;
 	if (turns != watchdog->turns)
-		(void)try_to_tell("WATCHDOG=1");
+		(void)sd_notify(0, "WATCHDOG=1");
 	watchdog->turns = turns;
 	(void)sfd_loop_timeout(watchdog->loop, watchdog->every_ns, request);
 }
@@ -190,24 +142,10 @@ static int result_of(int r)
 	return r == 0 ? -ENOTCONN : 0;
 }
 
-/** There is room for a message to the manager: libsystemd, which knows how to send descriptors,
- *  would wait for that. */
-static bool manager_reads(void)
-{
-	struct pollfd poller = {.fd = reach_manager(), .events = POLLOUT};
-	bool reads = poller.fd < 0 || poll(&poller, 1, 0) == 1;
-
-	if (poller.fd >= 0)
-		(void)close(poller.fd);
-	return reads;
-}
-
 int sfd_notify_store(const char *name, int fd)
 {
 	char text[STATUS_BYTES + 64];
 
-	if (!manager_reads())
-		return -EAGAIN;
 	/* FDPOLL=0: it is ours to say when a descriptor is of no use any more. */
 	if ((size_t)snprintf(text, sizeof(text), "FDSTORE=1\nFDPOLL=0\nFDNAME=%s", name) >=
 	    sizeof(text))
@@ -222,7 +160,7 @@ int sfd_notify_store_remove(const char *name)
 	if ((size_t)snprintf(text, sizeof(text), "FDSTOREREMOVE=1\nFDNAME=%s", name) >=
 	    sizeof(text))
 		return -ENAMETOOLONG;
-	return try_to_tell(text);
+	return result_of(sd_notify(0, text));
 }
 
 int sfd_notify_flush(unsigned timeout_ms)
