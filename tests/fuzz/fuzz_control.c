@@ -439,7 +439,6 @@ static void open_control(void)
 	require(bind(setup.listen_fd, (struct sockaddr *)&address, sizeof(sa_family_t)) == 0);
 	require(listen(setup.listen_fd, CONNECTIONS) == 0);
 	require(sfd_control_open(loop, &setup, &control, &why) == 0);
-	bad_requests = 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
