@@ -30,6 +30,13 @@
 #define PREVIOUS "@previous"
 #define NAME_BYTES (SF_SHM_STREAM_NAME_MAX + 16)
 
+/** The name of a stream's descriptor: "STREAM.WHAT". */
+static const char *name_of(char name[NAME_BYTES], const char *stream, const char *what)
+{
+	(void)snprintf(name, NAME_BYTES, "%s.%s", stream, what);
+	return name;
+}
+
 /** What this program has open is its own again. */
 static void inherit_nothing(void)
 {
@@ -195,8 +202,7 @@ static int find_of(const struct sfd_handover *handover, const char *stream, cons
 {
 	char name[NAME_BYTES];
 
-	(void)snprintf(name, sizeof(name), "%s.%s", stream, what);
-	return sfd_handover_find(handover, name);
+	return sfd_handover_find(handover, name_of(name, stream, what));
 }
 
 struct sfd_stream_legacy sfd_handover_legacy(const struct sfd_handover *handover,
@@ -283,8 +289,7 @@ static void add_of(struct sfd_handover_draft *draft, const char *stream, const c
 {
 	char name[NAME_BYTES];
 
-	(void)snprintf(name, sizeof(name), "%s.%s", stream, what);
-	sfd_handover_add(draft, name, fd);
+	sfd_handover_add(draft, name_of(name, stream, what), fd);
 }
 
 void sfd_handover_add_config(struct sfd_handover_draft *draft, const struct sfd_config *config)
@@ -358,8 +363,7 @@ static void store_of(const char *stream, const char *what, int fd)
 {
 	char name[NAME_BYTES];
 
-	(void)snprintf(name, sizeof(name), "%s.%s", stream, what);
-	store(name, fd);
+	store(name_of(name, stream, what), fd);
 }
 
 void sfd_handover_store(const struct sfd_stream *stream, size_t stream_count, int socket_fd)

@@ -42,21 +42,6 @@ static void run(const char *loop)
 	t_daemon_start(&daemon_now);
 }
 
-static void become(uid_t id)
-{
-	const gid_t group = id;
-
-	T_CHECK(setgroups(1, &group) == 0 && setgid(id) == 0 && setuid(id) == 0);
-}
-
-static bool has_root(const char *test)
-{
-	if (geteuid() == 0)
-		return true;
-	t_skip(test, "needs root to become other users");
-	return false;
-}
-
 /* relaxed: only a step between a test and its child */
 static int get(_Atomic int *step)
 {
@@ -91,7 +76,7 @@ static int attach_as_other(void *argument)
 	struct sf_client *client;
 
 	(void)argument;
-	become(OTHER);
+	t_become(OTHER);
 	client = t_open(daemon_now.socket, 0);
 	(void)t_next(t_cursor(client));
 	return 0;
@@ -134,7 +119,7 @@ static int fill_up(void *argument)
 	char said[T_SAID_BYTES];
 	struct sf_client *client = NULL;
 
-	become(FLOODER);
+	t_become(FLOODER);
 	for (int i = 0; i < LIMIT; i++)
 		T_CHECK(ask(SF_CONTROL_STATS, &fd[i], text) == 0);
 	be_turned_away_in_silence();
@@ -164,7 +149,7 @@ START_TEST(user_at_the_limit_is_told_so_and_others_are_served)
 	_Atomic int *step = t_shared(sizeof(*step));
 	pid_t pid;
 
-	if (!has_root(__func__))
+	if (!t_has_root(__func__))
 		return;
 	run("auto");
 	pid = t_child(fill_up, step);
@@ -215,7 +200,7 @@ static int flood(void *argument)
 	int fd[10 * LIMIT];
 	_Atomic int *is_over = argument;
 
-	become(FLOODER);
+	t_become(FLOODER);
 	memset(fd, -1, sizeof(fd));
 	for (size_t i = 0; get(is_over) == 0; i = (i + 1) % (sizeof(fd) / sizeof(fd[0]))) {
 		(void)close(fd[i]);
@@ -237,7 +222,7 @@ START_TEST(flood_of_connections_starves_nobody_and_fills_neither_table_nor_log)
 {
 	static const char *const loops[] = {"auto", "poll"};
 
-	if (!has_root(__func__))
+	if (!t_has_root(__func__))
 		return;
 	for (int i = 0; i < 2; i++) {
 		_Atomic int *is_over = t_shared(sizeof(*is_over));

@@ -37,23 +37,6 @@
 
 static struct t_daemon daemon_now;
 
-static void become(uid_t id)
-{
-	const gid_t group = id;
-
-	T_CHECK(setgroups(1, &group) == 0);
-	T_CHECK(setresgid(id, id, id) == 0);
-	T_CHECK(setresuid(id, id, id) == 0);
-}
-
-static bool has_root(const char *test)
-{
-	if (geteuid() == 0)
-		return true;
-	t_skip(test, "needs root to become another user");
-	return false;
-}
-
 static int visit(void *argument)
 {
 	const uid_t *uid = argument;
@@ -62,7 +45,7 @@ static int visit(void *argument)
 	uint64_t id;
 	int error;
 
-	become(*uid);
+	t_become(*uid);
 	error = t_try_open(daemon_now.socket, "default", &client, said);
 	if (*uid == LISTED)
 		return error == 0 ? sf_next(t_cursor(client), &id) : 1;
@@ -111,7 +94,7 @@ START_TEST(fc65_modes_are_the_same_whatever_the_umask)
 	void (*const umasks[])(void) = {set_umask_0077, set_umask_0000};
 	const char *const users[] = {"user = root\n", "user = nobody\n"};
 
-	if (!has_root(__func__))
+	if (!t_has_root(__func__))
 		return;
 	for (int i = 0; i < 4; i++) {
 		t_daemon_init(&daemon_now, 0);
@@ -148,7 +131,7 @@ END_TEST
 
 static void become_nobody(void)
 {
-	become(NOBODY);
+	t_become(NOBODY);
 }
 
 /* The file in which both lock their machine ids belongs to the one, and the other can use it. */
@@ -157,7 +140,7 @@ START_TEST(fc65_instances_of_two_users_do_not_clash)
 	struct t_daemon second;
 	char said[T_SAID_BYTES];
 
-	if (!has_root(__func__))
+	if (!t_has_root(__func__))
 		return;
 	for (int first_is_root = 0; first_is_root < 2; first_is_root++) {
 		t_daemon_init(&daemon_now, 0);

@@ -19,22 +19,6 @@
 
 static struct t_daemon daemon_now;
 
-static bool has_root(const char *test)
-{
-	if (geteuid() == 0)
-		return true;
-	t_skip(test, "needs root");
-	return false;
-}
-
-static void run_with(const char *lines)
-{
-	t_daemon_init(&daemon_now, 0);
-	daemon_now.lines = lines;
-	t_daemon_configure(&daemon_now, LAYOUT, "");
-	t_daemon_start(&daemon_now);
-}
-
 static void assert_owner(const char *path, uid_t uid)
 {
 	struct stat status;
@@ -60,9 +44,9 @@ START_TEST(state_of_an_sfd_of_root_is_handed_over_and_nothing_else)
 	char precious[128];
 	uint64_t last;
 
-	if (!has_root(__func__))
+	if (!t_has_root(__func__))
 		return;
-	run_with("user = root\n");
+	t_daemon_run_with(&daemon_now, "user = root\n", LAYOUT);
 	last = t_take_one(daemon_now.socket);
 	t_daemon_stop(&daemon_now);
 	(void)snprintf(precious, sizeof(precious), "%s/precious", daemon_now.directory);
@@ -108,7 +92,7 @@ START_TEST(directory_that_is_not_sfds_alone_is_not_given_away)
 	void (*const spoil[])(void) = {make_directory_inside, make_writable_for_all,
 				       make_another_users, make_link};
 
-	if (!has_root(__func__))
+	if (!t_has_root(__func__))
 		return;
 	for (size_t i = 0; i < sizeof(spoil) / sizeof(spoil[0]); i++) {
 		char said[T_SAID_BYTES];
@@ -148,7 +132,7 @@ START_TEST(machine_id_file_of_a_user_is_taken_over_by_root_as_it_is)
 	ck_assert_int_eq(fchmod(fileno(file), 0600), 0);
 	ck_assert_int_eq(fclose(file), 0);
 	ck_assert_int_eq(stat(NODES, &before), 0);
-	run_with("");
+	t_daemon_run_with(&daemon_now, "", LAYOUT);
 	ck_assert_int_eq(stat(NODES, &after), 0);
 	ck_assert_uint_eq(after.st_ino, before.st_ino);
 	ck_assert_uint_eq(after.st_uid, 0);
@@ -157,7 +141,7 @@ START_TEST(machine_id_file_of_a_user_is_taken_over_by_root_as_it_is)
 	/* One with a second name may be anything of root's: it is left as it is. */
 	ck_assert_int_eq(chown(NODES, STRANGER, STRANGER), 0);
 	ck_assert_int_eq(link(NODES, "/run/lock/second"), 0);
-	run_with("");
+	t_daemon_run_with(&daemon_now, "", LAYOUT);
 	assert_owner(NODES, STRANGER);
 	t_daemon_stop(&daemon_now);
 	ck_assert_int_eq(unlink("/run/lock/second"), 0);

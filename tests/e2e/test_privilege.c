@@ -25,22 +25,6 @@
 static struct t_daemon daemon_now;
 static char filters[16]; /* how many the first image had */
 
-static bool has_root(const char *test)
-{
-	if (geteuid() == 0)
-		return true;
-	t_skip(test, "needs root");
-	return false;
-}
-
-static void run_with(const char *lines)
-{
-	t_daemon_init(&daemon_now, 0);
-	daemon_now.lines = lines;
-	t_daemon_configure(&daemon_now, LAYOUT, "");
-	t_daemon_start(&daemon_now);
-}
-
 /** "NAME:\tVALUE" of a thread's status; empty when there is none. */
 static const char *read_field(const char *thread, const char *name)
 {
@@ -116,9 +100,9 @@ START_TEST(sfd_of_root_becomes_the_configured_user_and_keeps_no_capability)
 	static const char *const sets[] = {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"};
 	const char *most = may_raise_limits() ? "0000000000000000" : "0000000000804000";
 
-	if (!has_root(__func__))
+	if (!t_has_root(__func__))
 		return;
-	run_with("user = nobody\n");
+	t_daemon_run_with(&daemon_now, "user = nobody\n", LAYOUT);
 	assert_field("Uid", "65534\t65534\t65534\t65534");
 	assert_field("Gid", "65534\t65534\t65534\t65534");
 	assert_field("Groups", "65534 ");
@@ -161,7 +145,7 @@ static void limit_memory_and_priority(void)
 /* By limits, or by capabilities where limits cannot be raised; an exec leaves both alone. */
 START_TEST(user_of_root_has_locked_memory_and_a_punctual_beat)
 {
-	if (!has_root(__func__))
+	if (!t_has_root(__func__))
 		return;
 	if (prctl(PR_CAPBSET_READ, CAP_SYS_NICE) != 1 ||
 	    prctl(PR_CAPBSET_READ, CAP_IPC_LOCK) != 1) {
@@ -183,9 +167,7 @@ END_TEST
 
 static void become_nobody(void)
 {
-	const gid_t group = NOBODY;
-
-	T_CHECK(setgroups(1, &group) == 0 && setgid(NOBODY) == 0 && setuid(NOBODY) == 0);
+	t_become(NOBODY);
 }
 
 static void become_nobody_without_memory(void)
@@ -210,7 +192,7 @@ START_TEST(memory_that_cannot_be_locked_is_said_once_and_harms_nothing)
 		"the rings are not locked in memory: RLIMIT_MEMLOCK is 0 KiB",
 		"only the rings are locked in memory: RLIMIT_MEMLOCK is 4096 KiB"};
 
-	if (!has_root(__func__))
+	if (!t_has_root(__func__))
 		return;
 	if (T_ASAN || T_TSAN) {
 		t_skip(__func__, "a sanitizer takes the place of mlock()");
@@ -232,10 +214,10 @@ END_TEST
 
 START_TEST(filter_is_in_force_in_all_threads_unless_switched_off)
 {
-	run_with("seccomp = no\n");
+	t_daemon_run_with(&daemon_now, "seccomp = no\n", LAYOUT);
 	assert_field("Seccomp", "0");
 	t_daemon_stop(&daemon_now);
-	run_with("seccomp = yes\n");
+	t_daemon_run_with(&daemon_now, "seccomp = yes\n", LAYOUT);
 	if (T_ASAN || T_TSAN)
 		t_daemon_assert_said(&daemon_now, "no seccomp filter: a sanitizer");
 	else
@@ -284,10 +266,10 @@ START_TEST(hand_over_keeps_user_filter_and_locks)
 {
 	static const char *const lines[] = {"user = root\n", "user = nobody\n"};
 
-	if (!has_root(__func__))
+	if (!t_has_root(__func__))
 		return;
 	for (int i = 0; i < 2; i++) {
-		run_with(lines[i]);
+		t_daemon_run_with(&daemon_now, lines[i], LAYOUT);
 		(void)snprintf(filters, sizeof(filters), "%s",
 			       read_field(leader(), "Seccomp_filters"));
 		for (int k = 0; k < 3; k++) {
@@ -311,17 +293,17 @@ END_TEST
 
 START_TEST(sfd_that_stays_root_says_so_unless_told_to)
 {
-	if (!has_root(__func__))
+	if (!t_has_root(__func__))
 		return;
-	run_with("user = root\n");
+	t_daemon_run_with(&daemon_now, "user = root\n", LAYOUT);
 	assert_field("Uid", "0\t0\t0\t0");
 	ck_assert_ptr_null(strstr(t_daemon_said(&daemon_now), "running as"));
 	t_daemon_stop(&daemon_now);
 	if (getpwnam("sfd")) {
-		run_with("");
+		t_daemon_run_with(&daemon_now, "", LAYOUT);
 		t_daemon_assert_said(&daemon_now, "running as user sfd");
 	} else {
-		run_with("");
+		t_daemon_run_with(&daemon_now, "", LAYOUT);
 		assert_field("Uid", "0\t0\t0\t0");
 		t_daemon_assert_said(&daemon_now, "running as root, since there is no user sfd: "
 						  "make it (systemd-sysusers");
@@ -345,7 +327,7 @@ END_TEST
 /* An sfd that runs as its user already, as after a hand-over. */
 START_TEST(sfd_of_the_configured_user_changes_nothing)
 {
-	if (!has_root(__func__))
+	if (!t_has_root(__func__))
 		return;
 	t_daemon_init(&daemon_now, 0);
 	ck_assert_int_eq(chown(daemon_now.directory, NOBODY, NOBODY), 0);

@@ -26,23 +26,6 @@
 
 static struct t_daemon daemon_now;
 
-static void become(uid_t id)
-{
-	const gid_t group = id;
-
-	T_CHECK(setgroups(1, &group) == 0);
-	T_CHECK(setresgid(id, id, id) == 0);
-	T_CHECK(setresuid(id, id, id) == 0);
-}
-
-static bool has_root(const char *test)
-{
-	if (geteuid() == 0)
-		return true;
-	t_skip(test, "needs root to become another user");
-	return false;
-}
-
 /* ---- a stranger who holds the descriptors ---- */
 
 /** Attaches by hand. @param ret_fds grants and claims */
@@ -149,7 +132,7 @@ static int try_everything(void *argument)
 				 .msg_control = &control,
 				 .msg_controllen = sizeof(control)};
 
-	become(stranger->uid);
+	t_become(stranger->uid);
 	if (stranger->uid != 0) {
 		T_CHECK(t_try_open(daemon_now.socket, "default", &client, said) == -EACCES);
 		T_CHECK(strstr(said, "stream default: user 65534 may not attach: add it to the "
@@ -196,7 +179,7 @@ START_TEST(stranger_with_the_descriptors_can_neither_write_grants_nor_shrink_eit
 	struct sf_cursor *cursor;
 	uint64_t last = 0;
 
-	if (!has_root(__func__))
+	if (!t_has_root(__func__))
 		return;
 	t_daemon_run(&daemon_now, LAYOUT, "");
 	client = t_open(daemon_now.socket, 0);

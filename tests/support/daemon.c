@@ -190,6 +190,14 @@ void t_daemon_start(struct t_daemon *daemon)
 	t_daemon_start_with(daemon, (const char *const[]){"-c", daemon->config, NULL});
 }
 
+void t_daemon_run_with(struct t_daemon *daemon, const char *lines, const char *layout)
+{
+	t_daemon_init(daemon, 0);
+	daemon->lines = lines;
+	t_daemon_configure(daemon, layout, "");
+	t_daemon_start(daemon);
+}
+
 void t_daemon_run(struct t_daemon *daemon, const char *layout, const char *further)
 {
 	t_daemon_init(daemon, 0);

@@ -39,6 +39,8 @@ void t_daemon_configure_stream(struct t_daemon *daemon, const char *lines);
 void t_daemon_start(struct t_daemon *daemon);
 /** The same with these arguments instead of a configuration; the directories must agree. */
 void t_daemon_start_with(struct t_daemon *daemon, const char *const *arguments);
+/** init, configure with further lines of the section [daemon], and start in one. */
+void t_daemon_run_with(struct t_daemon *daemon, const char *lines, const char *layout);
 /** init, configure and start in one. */
 void t_daemon_run(struct t_daemon *daemon, const char *layout, const char *further);
 /** SIGKILL, and reaps it. */

@@ -9,6 +9,7 @@
 #include "tests/support/e2e.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,6 +20,23 @@
 #include <unistd.h>
 
 #define ROLE_ARGUMENTS_MAX 8
+
+void t_become(uid_t id)
+{
+	const gid_t group = id;
+
+	T_CHECK(setgroups(1, &group) == 0);
+	T_CHECK(setresgid(id, id, id) == 0);
+	T_CHECK(setresuid(id, id, id) == 0);
+}
+
+bool t_has_root(const char *test)
+{
+	if (geteuid() == 0)
+		return true;
+	t_skip(test, "needs root to become another user");
+	return false;
+}
 
 static pid_t fork_bound(void)
 {

@@ -9,6 +9,7 @@
 
 #include <sfclient.h>
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /** Starts a child that ends with the function's result; it does not outlive the test. */
@@ -17,6 +18,11 @@ pid_t t_child(int (*run)(void *argument), void *argument);
 int t_reap(pid_t pid);
 /** Starts this very program with arguments, NULL-terminated, as its role. */
 pid_t t_spawn_role(const char *const *arguments);
+
+/** A child of root's becomes another user, without groups but its own. */
+void t_become(uid_t id);
+/** Whether the test may do so; else it is skipped. */
+bool t_has_root(const char *test);
 
 /** Memory that children share with the test, zeroed. */
 void *t_shared(size_t bytes);

@@ -173,11 +173,16 @@ void t_stream_start(enum sfd_clock_policy policy)
 	open_stream();
 }
 
+struct sfd_stream_legacy t_stream_legacy(void)
+{
+	return (struct sfd_stream_legacy){.grants_fd = dup(t_stream.ring.grants_fd),
+					  .claims_fd = dup(t_stream.ring.claims_fd),
+					  .stats_fd = dup(t_stream.stats_fd)};
+}
+
 void t_stream_hand_over(void (*end)(void))
 {
-	struct sfd_stream_legacy legacy = {.grants_fd = dup(t_stream.ring.grants_fd),
-					   .claims_fd = dup(t_stream.ring.claims_fd),
-					   .stats_fd = dup(t_stream.stats_fd)};
+	struct sfd_stream_legacy legacy = t_stream_legacy();
 
 	end();
 	t_stream_start_on(&legacy);

@@ -60,6 +60,8 @@ void t_stream_start(enum sfd_clock_policy policy);
 /** The stream ends in one of these ways, and the next daemon is given what it left: its ring, if it
  *  may go on, and its statistics. */
 void t_stream_hand_over(void (*end)(void));
+/** What the stream would leave now, for t_stream_start_on(). */
+struct sfd_stream_legacy t_stream_legacy(void);
 /** The next daemon is given this, and the descriptors are closed. */
 void t_stream_start_on(const struct sfd_stream_legacy *legacy);
 /** The client attaches to the daemon of now, and keeps its cursor. */

@@ -6,8 +6,6 @@
  */
 #include "tests/unit/policies_suite.h"
 
-#include <unistd.h>
-
 #define ROUNDS 6
 #define ENDS 2
 
@@ -120,13 +118,6 @@ START_TEST(handover_publishes_nothing_again_that_a_killed_sfd_was_publishing)
 }
 END_TEST
 
-static struct sfd_stream_legacy copy_legacy(void)
-{
-	return (struct sfd_stream_legacy){.grants_fd = dup(t_stream.ring.grants_fd),
-					  .claims_fd = dup(t_stream.ring.claims_fd),
-					  .stats_fd = dup(t_stream.stats_fd)};
-}
-
 /* The service manager kept a ring, and then an sfd ran that it did not keep anything of. */
 START_TEST(handover_of_a_ring_that_is_not_the_last_makes_a_new_one)
 {
@@ -134,7 +125,7 @@ START_TEST(handover_of_a_ring_that_is_not_the_last_makes_a_new_one)
 	uint64_t horizon;
 
 	t_stream_init(&(struct t_stream_setup){.layout = "snowflakex"});
-	old = copy_legacy();
+	old = t_stream_legacy();
 	t_stream_kill();
 	t_stream_start(SFD_CLOCK_SLEW);
 	horizon = t_stream_horizon();
@@ -153,7 +144,7 @@ START_TEST(handover_of_a_ring_without_a_record_makes_a_new_one)
 	uint64_t mark;
 
 	t_stream_init(&(struct t_stream_setup){.layout = "snowflakex"});
-	old = copy_legacy();
+	old = t_stream_legacy();
 	mark = atomic_load_explicit(&t_stream.mark_tick, memory_order_relaxed);
 	t_stream_kill();
 	t_stream_reboot();
@@ -171,7 +162,7 @@ START_TEST(handover_of_a_ring_of_another_shape_makes_a_new_one)
 	uint64_t horizon;
 
 	t_stream_init(&(struct t_stream_setup){.layout = "snowflakex"});
-	old = copy_legacy();
+	old = t_stream_legacy();
 	horizon = t_stream_horizon();
 	t_stream_kill();
 	t_stream_config.runway_ms *= 4;
