@@ -88,10 +88,16 @@ static int compare(const void *a, const void *b)
 
 static json_t *summary(int64_t *longest, int count)
 {
+	int64_t p50;
+	int64_t p99;
+	int64_t p100;
+
 	qsort(longest, (size_t)count, sizeof(*longest), compare);
-	return json_pack("{s:f, s:f, s:f}", "p50_us", (double)longest[count / 2] / 1000, "p99_us",
-			 (double)longest[count * 99 / 100] / 1000, "p100_us",
-			 (double)longest[count - 1] / 1000);
+	p50 = longest[count / 2];
+	p99 = longest[count * 99 / 100];
+	p100 = longest[count - 1];
+	return json_pack("{s:f, s:f, s:f}", "p50_us", (double)p50 / 1e3, "p99_us",
+			 (double)p99 / 1e3, "p100_us", (double)p100 / 1e3);
 }
 
 /** Runs the command `count` times. @return how often it failed */
@@ -126,7 +132,7 @@ int main(int argc, char **argv)
 	pthread_t thread;
 	json_t *report;
 	int failures;
-	int count = argc > 2 ? atoi(argv[1]) : 0;
+	long count = argc > 2 ? strtol(argv[1], NULL, 10) : 0;
 
 	if (count < 1 || count > COUNT_MAX) {
 		(void)fprintf(stderr, "usage: bench_restart COUNT COMMAND [ARGUMENT]...\n");
@@ -137,14 +143,16 @@ int main(int argc, char **argv)
 	fetcher.cursor = client.cursor;
 	if (bench_warm_up(client.cursor) < 0 || pthread_create(&thread, NULL, fetch, &fetcher) != 0)
 		return 1;
-	failures = measure(&fetcher, count, argv + 2, quiet, busy);
+	failures = measure(&fetcher, (int)count, argv + 2, quiet, busy);
 	atomic_store_explicit(&fetcher.stop, 1, memory_order_relaxed);
 	(void)pthread_join(thread, NULL);
-	report = json_pack(
-		"{s:i, s:i, s:I, s:I, s:o, s:o}", "runs", count, "commands_failed", failures,
-		"fetched", (json_int_t)atomic_load_explicit(&fetcher.fetched, memory_order_relaxed),
-		"failed", (json_int_t)atomic_load_explicit(&fetcher.failed, memory_order_relaxed),
-		"longest_around", summary(busy, count), "longest_without", summary(quiet, count));
+	report = json_pack("{s:I, s:i, s:I, s:I, s:o, s:o}", "runs", (json_int_t)count,
+			   "commands_failed", failures, "fetched",
+			   (json_int_t)atomic_load_explicit(&fetcher.fetched, memory_order_relaxed),
+			   "failed",
+			   (json_int_t)atomic_load_explicit(&fetcher.failed, memory_order_relaxed),
+			   "longest_around", summary(busy, (int)count), "longest_without",
+			   summary(quiet, (int)count));
 	(void)json_dumpf(report, stdout, JSON_INDENT(2));
 	(void)putchar('\n');
 	json_decref(report);

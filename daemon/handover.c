@@ -50,6 +50,43 @@ static bool is_open(int fd)
 
 /* ---- the next one reads ---- */
 
+/** Reads a number, and moves `text` past it. */
+static bool take_number(const char **text, int64_t *ret)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoll(*text, &end, 10);
+	if (errno != 0 || end == *text)
+		return false;
+	*text = end;
+	return true;
+}
+
+/** Reads a word that fits `size` bytes with its end, and moves `text` past it. */
+static bool take_word(const char **text, char *ret, size_t size)
+{
+	const char *begin = *text + strspn(*text, " ");
+	size_t length = strcspn(begin, " \n");
+
+	if (length == 0 || length >= size)
+		return false;
+	memcpy(ret, begin, length);
+	ret[length] = '\0';
+	*text = begin + length;
+	return true;
+}
+
+static bool take_fd(const char **text, int *ret)
+{
+	int64_t fd;
+
+	if (!take_number(text, &fd) || fd < 0 || fd > INT_MAX)
+		return false;
+	*ret = (int)fd;
+	return is_open(*ret);
+}
+
 static int add_passed(struct sfd_handover *handover, const char *name, int fd)
 {
 	struct sfd_passed *grown = reallocarray(handover->passed, handover->passed_count + 1,
@@ -83,13 +120,16 @@ static int read_client(struct sfd_handover *handover, int fd, const char *rest)
 	struct sfd_handover_client client = {.fd = fd};
 	char awaits[8];
 
-	/* The widths are those of the arrays less one. Without a connection its client attaches
-	 * anew: no reason to lose the rest. */
-	if (sscanf(rest, "%31s %7s %" SCNd64 " %15[^\n]", client.stream, awaits,
-		   &client.since_unix_ns, client.command) < 3) {
+	/* Without a connection its client attaches anew: no reason to lose the rest. */
+	if (!take_word(&rest, client.stream, sizeof(client.stream)) ||
+	    !take_word(&rest, awaits, sizeof(awaits)) ||
+	    !take_number(&rest, &client.since_unix_ns)) {
 		(void)close(fd);
 		return 0;
 	}
+	rest += strspn(rest, " ");
+	(void)snprintf(client.command, sizeof(client.command), "%.*s", (int)strcspn(rest, "\n"),
+		       rest);
 	client.attached = strcmp(client.stream, "-") != 0;
 	client.awaits = strcmp(awaits, "awaits") == 0;
 	return add_client(handover, &client);
@@ -98,13 +138,12 @@ static int read_client(struct sfd_handover *handover, int fd, const char *rest)
 static int read_line(struct sfd_handover *handover, const char *line)
 {
 	char name[NAME_BYTES];
-	int length = 0;
 	int fd;
 
-	if (sscanf(line, "%d %47s%n", &fd, name, &length) < 2 || !is_open(fd))
+	if (!take_fd(&line, &fd) || !take_word(&line, name, sizeof(name)))
 		return -EPROTO;
 	if (strcmp(name, CLIENT) == 0)
-		return read_client(handover, fd, line + length);
+		return read_client(handover, fd, line);
 	if (strcmp(name, PREVIOUS) == 0) {
 		handover->previous_fd = fd;
 		return 0;
@@ -115,12 +154,14 @@ static int read_line(struct sfd_handover *handover, const char *line)
 static int read_text(struct sfd_handover *handover, FILE *text)
 {
 	char line[256];
-	int format;
+	char word[sizeof(FIRST_WORD)];
+	const char *rest = line;
+	int64_t format;
 	int error = 0;
 
-	if (!fgets(line, sizeof(line), text) ||
-	    sscanf(line, FIRST_WORD " %d %15s", &format, handover->version) != 2 ||
-	    format != FORMAT)
+	if (!fgets(line, sizeof(line), text) || !take_word(&rest, word, sizeof(word)) ||
+	    strcmp(word, FIRST_WORD) != 0 || !take_number(&rest, &format) || format != FORMAT ||
+	    !take_word(&rest, handover->version, sizeof(handover->version)))
 		return -EPROTO;
 	while (error == 0 && fgets(line, sizeof(line), text))
 		error = read_line(handover, line);
@@ -129,13 +170,13 @@ static int read_text(struct sfd_handover *handover, FILE *text)
 
 static void receive_from_before(struct sfd_handover *handover, const char *value)
 {
-	char way[8] = "";
-	int fd = -1;
+	const char *way = value;
 	int error = -EPROTO;
 	FILE *text;
 	int copy;
+	int fd;
 
-	if (sscanf(value, "%d,%7s", &fd, way) < 1 || !is_open(fd)) {
+	if (!take_fd(&way, &fd)) {
 		sfd_log(SFD_LOG_WARNING, VARIABLE "=%s names no descriptor: ignored", value);
 		return;
 	}
@@ -152,7 +193,7 @@ static void receive_from_before(struct sfd_handover *handover, const char *value
 			strerrordesc_np(-error));
 	}
 	handover->text_fd = fd;
-	handover->is_return = strcmp(way, "return") == 0;
+	handover->is_return = strcmp(way, ",return") == 0;
 }
 
 void sfd_handover_receive(struct sfd_handover *handover)

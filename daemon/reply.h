@@ -37,10 +37,10 @@ struct sfd_connection {
 	struct sfd_stream *attached; /* NULL: none */
 	int64_t since_unix_ns;
 	char command[16];
-	bool close_after_reply;
-	enum sfd_standing standing;
 	int64_t sent_mono_ns; /* since when the reply is on its way; 0: none is */
 	struct sfd_request request;
+	enum sfd_standing standing;
+	bool close_after_reply;
 	bool awaits; /* it asked for an upgrade; the reply comes later, perhaps from the next sfd */
 	union {
 		struct sf_control_head head;

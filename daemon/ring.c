@@ -149,7 +149,7 @@ static int map_grants(struct sfd_ring *ring, uint64_t bytes)
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (ring->arena == MAP_FAILED) {
 		ring->arena = NULL;
-		return -errno;
+		return -ENOMEM;
 	}
 	if (mmap((char *)ring->arena + SFD_RING_PRIVATE_BYTES, bytes, PROT_READ | PROT_WRITE,
 		 MAP_SHARED | MAP_FIXED | MAP_POPULATE, ring->grants_fd, 0) == MAP_FAILED)
@@ -277,10 +277,12 @@ static int make_adopted(struct sfd_ring *ring, const struct sfd_stream_config *c
 		return error;
 	ring->claims_fd = fcntl(claims_fd, F_DUPFD_CLOEXEC, 0);
 	if (ring->claims_fd < 0)
-		return -errno;
+		return -EMFILE;
 	error = map_and_seal(ring, slots);
+	if (error < 0)
+		return error;
 	/* The first tick is the old ring's, see copy_grants(). */
-	return error < 0 ? error : fill_header(ring->shm.grants, config, 0);
+	return fill_header(ring->shm.grants, config, 0);
 }
 
 int sfd_ring_adopt(struct sfd_ring *ring, const struct sfd_stream_config *config, int grants_fd,
@@ -297,7 +299,11 @@ int sfd_ring_adopt(struct sfd_ring *ring, const struct sfd_stream_config *config
 		goto out;
 	reason = NULL;
 	old = mmap(NULL, bytes, PROT_READ, MAP_SHARED, grants_fd, 0);
-	error = old == MAP_FAILED ? -errno : make_adopted(ring, config, claims_fd, why);
+	if (old == MAP_FAILED) {
+		error = -errno;
+		goto out;
+	}
+	error = make_adopted(ring, config, claims_fd, why);
 	if (error < 0)
 		goto out;
 	reason = judge(old, ring->shm.grants, generation, &error);

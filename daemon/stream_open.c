@@ -325,7 +325,8 @@ int sfd_stream_open(struct sfd_stream *stream, const struct sfd_config *config,
 	if (!stream->adopted)
 		error = make_ring(stream, &beginning, why);
 	if (error == 0)
-		error = sfd_stats_open(stream_config->name, stream->adopted ? legacy->stats_fd : -1,
+		error = sfd_stats_open(stream_config->name,
+				       legacy && stream->adopted ? legacy->stats_fd : -1,
 				       &stream->stats, &stream->stats_fd, why);
 	if (error < 0)
 		goto out;

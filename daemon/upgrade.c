@@ -147,6 +147,7 @@ static int spawn(struct sfd_upgrade *upgrade)
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none;
+	char check[] = "--check-config";
 	char **argv;
 	size_t count = 0;
 	int error;
@@ -157,7 +158,7 @@ static int spawn(struct sfd_upgrade *upgrade)
 	if (!argv)
 		return ENOMEM;
 	memcpy(argv, upgrade->argv, count * sizeof(*argv));
-	argv[count] = (char *)(uintptr_t) "--check-config";
+	argv[count] = check;
 	(void)sigemptyset(&none);
 	(void)posix_spawn_file_actions_init(&actions);
 	(void)posix_spawnattr_init(&attributes);

@@ -83,6 +83,24 @@ static uint64_t ahead_limit(const struct sf_shm_ring *ring, const struct moment 
 	return moment->now_tick + ring->grants->ahead_ticks;
 }
 
+/**
+ * A floor above the horizon: clients of the sfd that this ring was handed over to are past this
+ * one's horizon, or one is hostile, and its floor does not count.
+ * @return whether the horizon is to be waited for
+ */
+static bool judge_floor(const struct sf_shm_ring *ring, uint64_t horizon, uint64_t *floor)
+{
+	uint64_t first_tick = ring->grants->first_tick;
+
+	if (*floor <= horizon)
+		return false;
+	/* Relaxed: whoever let them was after this beat's owner, and the floor shows it. */
+	if (!sf_shm_beat_has_owner(atomic_load_explicit(&ring->grants->beat, memory_order_relaxed)))
+		return true;
+	*floor = horizon < first_tick ? first_tick : horizon;
+	return false;
+}
+
 /** The engine's three cases. `ret_tick` is the tick that could not be had, on failure. */
 static enum ring_status ring_take(const struct sf_shm_ring *ring, const struct moment *moment,
 				  uint32_t n, struct sf_shm_range *ret, uint64_t *ret_tick)
@@ -94,18 +112,9 @@ static enum ring_status ring_take(const struct sf_shm_ring *ring, const struct m
 	uint64_t now = moment->now_tick;
 	uint64_t tick;
 
-	if (floor > horizon) {
-		*ret_tick = floor;
-		/*
-		 * Clients of the sfd that this ring was handed over to are past this one's horizon.
-		 * Relaxed: whoever let them was after this beat's owner, and the floor shows it.
-		 */
-		if (!sf_shm_beat_has_owner(
-			    atomic_load_explicit(&ring->grants->beat, memory_order_relaxed)))
-			return RING_HORIZON;
-		/* hostile */
-		floor = horizon < ring->grants->first_tick ? ring->grants->first_tick : horizon;
-	}
+	*ret_tick = floor;
+	if (judge_floor(ring, horizon, &floor))
+		return RING_HORIZON;
 	for (tick = now > floor ? now : floor;; tick++) {
 		*ret_tick = tick;
 		if (tick > limit)

@@ -94,7 +94,7 @@ START_TEST(upgrade_under_load_is_not_noticed_and_counts_go_on)
 	t_daemon_stats(&daemon_now, &before);
 	attaches = before.counter[SF_COUNTER_attaches];
 	for (int i = 0; i < UPGRADES; i++) {
-		struct sf_control_upgraded upgraded;
+		struct sf_control_upgraded upgraded = {0};
 		char text[240];
 
 		ck_assert_int_eq(upgrade("", text, &upgraded), 0);

@@ -45,11 +45,11 @@ static struct sf_control_head head_of(size_t length, int status)
 }
 
 /* Sends an answer with two descriptors, which are closed here. */
-static void answer(const void *bytes, size_t length, int first, int second)
+static void answer(void *bytes, size_t length, int first, int second)
 {
 	const int fds[2] = {first, second};
 	_Alignas(struct cmsghdr) char space[CMSG_SPACE(sizeof(fds))] = {0};
-	struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = length};
+	struct iovec part = {.iov_base = bytes, .iov_len = length};
 	struct msghdr message = {.msg_iov = &part,
 				 .msg_iovlen = 1,
 				 .msg_control = space,
@@ -90,7 +90,7 @@ START_TEST(fc63_empty_answer_with_descriptors_leaves_none)
 	int pipe_fds[2];
 
 	ck_assert_int_eq(pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK), 0);
-	answer("", 0, pipe_fds[1], dup(pipe_fds[0]));
+	answer((char[]){""}, 0, pipe_fds[1], dup(pipe_fds[0]));
 	ck_assert_int_eq(receive(), -ENOTCONN);
 	expect_said("closed the connection without an answer");
 	expect_hung_up(pipe_fds[0]);
@@ -102,7 +102,7 @@ START_TEST(fc63_malformed_answer_with_descriptors_leaves_none)
 	int pipe_fds[2];
 
 	ck_assert_int_eq(pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK), 0);
-	answer("hello", 5, pipe_fds[1], dup(pipe_fds[0]));
+	answer((char[]){"hello"}, 5, pipe_fds[1], dup(pipe_fds[0]));
 	ck_assert_int_eq(receive(), -EPROTO);
 	expect_said("malformed answer of 5 bytes");
 	expect_hung_up(pipe_fds[0]);

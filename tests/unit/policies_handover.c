@@ -61,7 +61,7 @@ START_TEST(handover_goes_on_with_counters_order_and_counts)
 			take_some();
 		t_stream_follow();
 		take_some();
-		t_stream_run(3 * t_stream_config.layout.tick_ms * T_MS);
+		t_stream_run(INT64_C(3) * t_stream_config.layout.tick_ms * T_MS);
 	}
 	t_stream_deinit();
 }
