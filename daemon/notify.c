@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* SPDX-FileCopyrightText: The sfd authors */
 /*
- * The service manager's protocols, through libsystemd; see notify.h. Nothing here may stop sfd from
- * serving: a state that cannot be told is only logged.
+ * The service manager's protocols; see notify.h. What it passes is read through libsystemd. What it
+ * is told is sent here, because sd_notify() waits for a manager that does not read, and nothing may
+ * stop sfd from serving: a state that cannot be told is only logged.
  */
 #include "daemon/notify.h"
 
 #include "daemon/log.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <systemd/sd-daemon.h>
 #include <time.h>
 #include <unistd.h>
 
 #define STATUS_BYTES 256
+/* How long a manager that has much to read is waited for, until it does not read at all. */
+#define SEND_USEC 200000
 /* How often the manager hears of us within the time that it allows. */
 #define PINGS 4
 
@@ -30,9 +34,68 @@ struct sfd_watchdog {
 	struct sfd_request timer;
 };
 
+/** @return the address' length, 0 without a manager, or a negative errno */
+static int find_manager(struct sockaddr_un *ret)
+{
+	const char *path = secure_getenv("NOTIFY_SOCKET");
+	size_t length = path ? strlen(path) : 0;
+
+	*ret = (struct sockaddr_un){.sun_family = AF_UNIX};
+	if (length == 0)
+		return 0;
+	if (length >= sizeof(ret->sun_path) || (path[0] != '/' && path[0] != '@'))
+		return -EINVAL;
+	memcpy(ret->sun_path, path, length + 1);
+	if (path[0] == '@')
+		ret->sun_path[0] = '\0';
+	return (int)(offsetof(struct sockaddr_un, sun_path) + length);
+}
+
+/** @param fd goes along; -1: none. @return 0 or a negative errno, -EAGAIN: it does not read */
+static int send_to(struct msghdr *message, int fd)
+{
+	static bool is_deaf; /* it was waited for in vain, once is enough */
+	const struct timeval longest = {.tv_usec = SEND_USEC};
+	_Alignas(struct cmsghdr) char space[CMSG_SPACE(sizeof(fd))] = {0};
+	int error = 0;
+	int sender = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (sender < 0)
+		return -errno;
+	if (fd >= 0) {
+		message->msg_control = space;
+		message->msg_controllen = sizeof(space);
+		*CMSG_FIRSTHDR(message) = (struct cmsghdr){.cmsg_level = SOL_SOCKET,
+							   .cmsg_type = SCM_RIGHTS,
+							   .cmsg_len = CMSG_LEN(sizeof(fd))};
+		memcpy(CMSG_DATA(CMSG_FIRSTHDR(message)), &fd, sizeof(fd));
+	}
+	(void)setsockopt(sender, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof(longest));
+	if (sendmsg(sender, message, MSG_NOSIGNAL | (is_deaf ? MSG_DONTWAIT : 0)) < 0)
+		error = -errno;
+	is_deaf = error == -EAGAIN;
+	(void)close(sender);
+	return error;
+}
+
+/** One message. @return 1; 0: there is no manager; or a negative errno */
+static int notify(const char *state, int fd)
+{
+	struct sockaddr_un manager;
+	struct iovec part = {.iov_base = (void *)(uintptr_t)state, .iov_len = strlen(state)};
+	struct msghdr message = {.msg_name = &manager, .msg_iov = &part, .msg_iovlen = 1};
+	int r = find_manager(&manager);
+
+	if (r <= 0)
+		return r;
+	message.msg_namelen = (socklen_t)r;
+	r = send_to(&message, fd);
+	return r < 0 ? r : 1;
+}
+
 static void tell(const char *state)
 {
-	int r = sd_notify(0, state);
+	int r = notify(state, -1);
 
 	if (r < 0)
 		sfd_log(SFD_LOG_WARNING, "the service manager cannot be told %.20s: %s", state,
@@ -66,18 +129,6 @@ void sfd_notify_stopping(void)
 	tell("STOPPING=1\nSTATUS=Giving back the unused runway and storing the marks");
 }
 
-void sfd_notify_status(const char *format, ...)
-{
-	char text[STATUS_BYTES] = "STATUS=";
-	size_t length = strlen(text);
-	va_list arguments;
-
-	va_start(arguments, format);
-	(void)vsnprintf(text + length, sizeof(text) - length, format, arguments);
-	va_end(arguments);
-	tell(text);
-}
-
 /* ---- the watchdog ---- */
 
 static void on_timer(struct sfd_request *request, int result)
@@ -88,7 +139,7 @@ static void on_timer(struct sfd_request *request, int result)
 	if (result < 0)
 		return;
 	if (turns != watchdog->turns)
-		(void)sd_notify(0, "WATCHDOG=1");
+		(void)notify("WATCHDOG=1", -1);
 	watchdog->turns = turns;
 	(void)sfd_loop_timeout(watchdog->loop, watchdog->every_ns, request);
 }
@@ -134,7 +185,7 @@ bool sfd_notify_has_store(void)
 	       strtoul(most, NULL, 10) > 0;
 }
 
-/** @param r what sd_notify() and its like return: 0 = there is no manager */
+/** @param r what notify() returned */
 static int result_of(int r)
 {
 	if (r < 0)
@@ -150,7 +201,7 @@ int sfd_notify_store(const char *name, int fd)
 	if ((size_t)snprintf(text, sizeof(text), "FDSTORE=1\nFDPOLL=0\nFDNAME=%s", name) >=
 	    sizeof(text))
 		return -ENAMETOOLONG;
-	return result_of(sd_pid_notify_with_fds(0, 0, text, &fd, 1));
+	return result_of(notify(text, fd));
 }
 
 int sfd_notify_store_remove(const char *name)
@@ -160,12 +211,7 @@ int sfd_notify_store_remove(const char *name)
 	if ((size_t)snprintf(text, sizeof(text), "FDSTOREREMOVE=1\nFDNAME=%s", name) >=
 	    sizeof(text))
 		return -ENAMETOOLONG;
-	return result_of(sd_notify(0, text));
-}
-
-int sfd_notify_flush(unsigned timeout_ms)
-{
-	return result_of(sd_notify_barrier(0, (uint64_t)timeout_ms * 1000));
+	return result_of(notify(text, -1));
 }
 
 /* ---- the manager passes descriptors ---- */

@@ -3,7 +3,8 @@
 /*
  * What sfd and its service manager tell each other: states, the watchdog, descriptors that the
  * manager keeps over a restart, and descriptors that it passes at the start. Without a manager
- * ($NOTIFY_SOCKET, $LISTEN_FDS) every call does nothing and says so. The main thread's.
+ * ($NOTIFY_SOCKET, $LISTEN_FDS) every call does nothing and says so. A manager that does not read
+ * is waited for once, for a fraction of a second. The main thread's.
  */
 #ifndef SFD_NOTIFY_H
 #define SFD_NOTIFY_H
@@ -21,8 +22,6 @@ void sfd_notify_ready(const struct sfd_config *config);
 void sfd_notify_reloading(void);
 /** STOPPING=1. */
 void sfd_notify_stopping(void);
-/** One sentence that the manager shows as the unit's status. */
-void sfd_notify_status(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 struct sfd_watchdog;
 
@@ -48,11 +47,6 @@ bool sfd_notify_has_store(void);
 int sfd_notify_store(const char *name, int fd);
 /** The manager closes what it keeps under that name. @return as above */
 int sfd_notify_store_remove(const char *name);
-/**
- * Waits until the manager has read everything sent before: it must know the sender still, so this
- * comes before the end of the process. @return 0 or a negative errno; -ETIMEDOUT after `timeout_ms`
- */
-int sfd_notify_flush(unsigned timeout_ms);
 
 /** A descriptor that the manager passed. */
 struct sfd_passed {
