@@ -7,6 +7,7 @@
 
 #include "daemon/config.h"
 #include "daemon/crowd.h"
+#include "daemon/listener.h"
 #include "daemon/log.h"
 #include "daemon/reply.h"
 
@@ -15,26 +16,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#define BACKLOG SOMAXCONN
 #define REPLY_NS INT64_C(5000000000)
+/* A clean-up that removes the socket may remove the directory next: until it is through. */
+#define RENEW_NS INT64_C(200000000)
+#define RENEW_RETRY_NS INT64_C(1000000000)
 
 struct sfd_control {
 	struct sfd_loop *loop;
 	struct sfd_control_state state; /* what replies are made from */
-	char path[108];
-	int fd;
-	/* What is removed at the end; a file that has taken the path's place since is another's. */
-	dev_t device;
-	ino_t inode; /* 0: nothing */
+	struct sfd_listener listener;
 	struct sfd_request accept;
-	bool starved; /* said so, and not again until a connection comes in */
+	bool starved;             /* said so, and not again until a connection comes in */
+	struct sfd_request watch; /* the path may have been removed */
+	struct sfd_request renew; /* timeout: looks whether it was */
+	bool renew_failed;        /* said so, and not again */
+	int next_fd;              /* takes the listener's place when `accept` is idle; -1: none */
 	struct sfd_crowd crowd;
 	struct sfd_request sweep; /* timeout: looks for replies that nobody reads */
-	bool is_managers;
 	int (*upgrade)(void *owner, const char *path);
 	void *owner;
 	/* set while every request ends: called when they all have */
@@ -191,6 +191,16 @@ static int connection_new(struct sfd_control *control, int fd, struct sfd_connec
 	return 0;
 }
 
+/** Nobody accepts on the removed socket any more. */
+static void go_on_with_next(struct sfd_control *control)
+{
+	sfd_listener_replace(&control->listener, control->next_fd);
+	control->next_fd = -1;
+	sfd_handover_store_socket(sfd_control_fd(control));
+	if (!control->quiet)
+		(void)sfd_loop_accept(control->loop, control->listener.fd, &control->accept);
+}
+
 static void on_accept(struct sfd_request *request, int result)
 {
 	struct sfd_control *control = request->owner;
@@ -198,11 +208,13 @@ static void on_accept(struct sfd_request *request, int result)
 
 	if (result < 0) {
 		if (result != -ECANCELED && !control->starved)
-			sfd_log(SFD_LOG_ERROR, "%s: connections %s: %s", control->path,
+			sfd_log(SFD_LOG_ERROR, "%s: connections %s: %s", control->listener.path,
 				sfd_request_is_idle(request) ? "are no longer accepted"
 							     : "have to wait",
 				strerrordesc_np(-result));
 		control->starved = result != -ECANCELED;
+		if (control->next_fd >= 0 && sfd_request_is_idle(request))
+			go_on_with_next(control);
 		check_quiet(control);
 		return;
 	}
@@ -215,89 +227,72 @@ static void on_accept(struct sfd_request *request, int result)
 		connection_free(connection);
 }
 
-/** Removes a socket that a dead daemon left; refuses to touch anything else. */
-static int remove_stale(const char *path, struct sf_why *why)
+static void look_later(struct sfd_control *control, int64_t delay_ns)
 {
-	struct stat status;
-
-	if (lstat(path, &status) < 0)
-		return errno == ENOENT ? 0 : -errno;
-	if (!S_ISSOCK(status.st_mode)) {
-		(void)snprintf(why->text, sizeof(why->text),
-			       "%s is in the way and is not a socket: move it, or choose another "
-			       "runtime directory",
-			       path);
-		return -EEXIST;
-	}
-	return unlink(path) < 0 ? -errno : 0;
+	if (!control->quiet && sfd_request_is_idle(&control->renew))
+		(void)sfd_loop_timeout(control->loop, delay_ns, &control->renew);
 }
 
-static int listen_at(const char *path, int *ret_fd, struct sf_why *why)
+static void on_watch(struct sfd_request *request, int result)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd;
-	int error = remove_stale(path, why);
+	struct sfd_control *control = request->owner;
 
-	if (error < 0)
-		return error;
-	memcpy(address.sun_path, path, strlen(path) + 1);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return -errno;
-	/* The mode is set whatever the umask: who may attach is the access lists' matter. */
-	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
-	    chmod(path, 0666) < 0 || listen(fd, BACKLOG) < 0) {
-		error = -errno;
-		(void)close(fd);
-		return error;
-	}
-	*ret_fd = fd;
-	return 0;
-}
-
-/** @return 0, or a negative errno with a sentence */
-static int make_path(struct sfd_control *control, const char *runtime_dir, struct sf_why *why)
-{
-	int length = snprintf(control->path, sizeof(control->path), "%s/" SF_CONTROL_SOCKET_NAME,
-			      runtime_dir);
-
-	if (length >= 0 && (size_t)length < sizeof(control->path))
-		return 0;
-	(void)snprintf(why->text, sizeof(why->text),
-		       "%.100s/" SF_CONTROL_SOCKET_NAME
-		       ": a socket's path has at most %zu characters: shorten runtime_dir",
-		       runtime_dir, sizeof(control->path) - 1);
-	return -ENAMETOOLONG;
-}
-
-/** A socket that was passed in: where it listens. An abstract name reads as the empty path. */
-static void read_path(struct sfd_control *control)
-{
-	struct sockaddr_un address = {0};
-	socklen_t length = sizeof(address);
-
-	if (getsockname(control->fd, (struct sockaddr *)&address, &length) == 0)
-		(void)snprintf(control->path, sizeof(control->path), "%.*s",
-			       (int)sizeof(address.sun_path), address.sun_path);
-}
-
-static void remember(struct sfd_control *control)
-{
-	struct stat status;
-
-	if (lstat(control->path, &status) < 0)
+	if (result < 0)
 		return;
-	control->device = status.st_dev;
-	control->inode = status.st_ino;
+	sfd_listener_drain_watch(&control->listener);
+	look_later(control, RENEW_NS);
 }
 
-static void forget_path(const struct sfd_control *control)
+/** What it means for those who read the log. */
+static void tell_renewal(struct sfd_control *control, int error)
 {
-	struct stat status;
+	const char *path = control->listener.path;
 
-	if (control->inode != 0 && lstat(control->path, &status) == 0 &&
-	    status.st_dev == control->device && status.st_ino == control->inode)
-		(void)unlink(control->path);
+	if (error == 0)
+		sfd_log(SFD_LOG_WARNING,
+			"%s was removed and is made anew: keep clean-ups of temporary files away",
+			path);
+	else if (!control->renew_failed)
+		sfd_log(SFD_LOG_ERROR,
+			"%s was removed, new clients cannot attach, those that are attached go on: "
+			"%s",
+			path,
+			error == -EPERM ? "it is the service manager's, restart its socket unit"
+					: strerrordesc_np(-error));
+	control->renew_failed = error < 0;
+}
+
+static void on_renew(struct sfd_request *request, int result)
+{
+	struct sfd_control *control = request->owner;
+	int fd;
+
+	if (result < 0 || control->quiet || control->next_fd >= 0 ||
+	    !sfd_listener_is_gone(&control->listener))
+		return;
+	fd = control->listener.is_managers ? -EPERM : sfd_listener_make_anew(&control->listener);
+	tell_renewal(control, fd < 0 ? fd : 0);
+	if (fd < 0) {
+		look_later(control, RENEW_RETRY_NS);
+		return;
+	}
+	control->next_fd = fd;
+	if (sfd_request_is_idle(&control->accept))
+		go_on_with_next(control);
+	else
+		sfd_loop_cancel(control->loop, &control->accept);
+}
+
+/** @return 0 or a negative errno */
+static int start_listening(struct sfd_control *control)
+{
+	int error = sfd_loop_accept(control->loop, control->listener.fd, &control->accept);
+
+	if (error == 0 && control->listener.watch_fd >= 0)
+		error = sfd_loop_poll(control->loop, control->listener.watch_fd, &control->watch);
+	if (error == 0 && sfd_listener_is_gone(&control->listener))
+		look_later(control, RENEW_NS); /* before this sfd got it */
+	return error;
 }
 
 int sfd_control_open(struct sfd_loop *loop, const struct sfd_control_setup *setup,
@@ -312,8 +307,10 @@ int sfd_control_open(struct sfd_loop *loop, const struct sfd_control_setup *setu
 		return -ENOMEM;
 	}
 	control->loop = loop;
-	control->fd = setup->listen_fd;
-	control->is_managers = setup->is_managers;
+	control->listener = (struct sfd_listener){.fd = setup->listen_fd,
+						  .is_managers = setup->is_managers,
+						  .keeps_path = setup->keeps_path};
+	control->next_fd = -1;
 	control->upgrade = setup->upgrade;
 	control->owner = setup->owner;
 	control->state = (struct sfd_control_state){
@@ -325,25 +322,22 @@ int sfd_control_open(struct sfd_loop *loop, const struct sfd_control_setup *setu
 	control->crowd.reply_ns = setup->reply_ns > 0 ? setup->reply_ns : REPLY_NS;
 	control->sweep = (struct sfd_request){.done = on_sweep, .owner = control};
 	control->accept = (struct sfd_request){.done = on_accept, .owner = control};
-	if (control->fd >= 0)
-		read_path(control);
-	else
-		error = make_path(control, setup->runtime_dir, why);
-	if (error == 0 && control->fd < 0)
-		error = listen_at(control->path, &control->fd, why);
-	if (error == 0 && !setup->is_managers && !setup->keeps_path)
-		remember(control);
+	control->watch = (struct sfd_request){.done = on_watch, .owner = control};
+	control->renew = (struct sfd_request){.done = on_renew, .owner = control};
+	error = sfd_listener_open(&control->listener, setup->runtime_dir, why);
 	if (error == 0)
-		error = sfd_loop_accept(loop, control->fd, &control->accept);
+		error = start_listening(control);
 	if (error == 0) {
 		*ret_control = control;
 		return 0;
 	}
 	if (!why->text[0])
-		(void)snprintf(why->text, sizeof(why->text), "%s: %s", control->path,
+		(void)snprintf(why->text, sizeof(why->text), "%s: %s", control->listener.path,
 			       strerrordesc_np(-error));
-	if (control->fd >= 0)
-		(void)close(control->fd);
+	if (control->listener.fd >= 0)
+		(void)close(control->listener.fd);
+	if (control->listener.watch_fd >= 0)
+		(void)close(control->listener.watch_fd);
 	free(control);
 	return error;
 }
@@ -371,8 +365,9 @@ void sfd_control_adopt(struct sfd_control *control, struct sfd_handover *handove
 void sfd_control_hand_over(const struct sfd_control *control, struct sfd_handover_draft *draft)
 {
 	sfd_handover_add(draft,
-			 control->is_managers ? SFD_HANDOVER_MANAGERS_SOCKET : SFD_HANDOVER_SOCKET,
-			 control->fd);
+			 control->listener.is_managers ? SFD_HANDOVER_MANAGERS_SOCKET
+						       : SFD_HANDOVER_SOCKET,
+			 control->listener.fd);
 	for (const struct sfd_connection *c = control->state.connections; c; c = c->next) {
 		struct sfd_handover_client client = {.fd = c->fd,
 						     .awaits = c->awaits,
@@ -424,20 +419,22 @@ int sfd_control_resume(struct sfd_control *control)
 		if (!c->awaits)
 			receive_next(c);
 	}
-	return sfd_loop_accept(control->loop, control->fd, &control->accept);
+	look_later(control, RENEW_NS);
+	return sfd_loop_accept(control->loop, control->listener.fd, &control->accept);
 }
 
 int sfd_control_fd(const struct sfd_control *control)
 {
-	return control->is_managers ? -1 : control->fd;
+	return control->listener.is_managers ? -1 : control->listener.fd;
 }
 
 struct sfd_control *sfd_control_close(struct sfd_control *control)
 {
 	if (!control)
 		return NULL;
-	forget_path(control);
-	(void)close(control->fd);
+	if (control->next_fd >= 0)
+		sfd_listener_replace(&control->listener, control->next_fd);
+	sfd_listener_close(&control->listener);
 	for (struct sfd_connection *connection = control->state.connections; connection;) {
 		struct sfd_connection *next = connection->next;
 

@@ -416,6 +416,11 @@ void sfd_handover_store(const struct sfd_stream *stream, size_t stream_count, in
 		store_of(stream[i].config->name, "claims", stream[i].ring.claims_fd);
 		store_of(stream[i].config->name, "stats", stream[i].stats_fd);
 	}
-	if (socket_fd >= 0)
+	sfd_handover_store_socket(socket_fd);
+}
+
+void sfd_handover_store_socket(int socket_fd)
+{
+	if (socket_fd >= 0 && sfd_notify_has_store())
 		store(SFD_HANDOVER_SOCKET, socket_fd);
 }

@@ -94,5 +94,7 @@ void sfd_handover_abandon(struct sfd_handover_draft *draft);
  * memfds and the listening socket. What it kept under these names before is let go.
  */
 void sfd_handover_store(const struct sfd_stream *stream, size_t stream_count, int socket_fd);
+/** The same for the listening socket alone; -1: it is the manager's own. */
+void sfd_handover_store_socket(int socket_fd);
 
 #endif

@@ -67,8 +67,9 @@ static const char allowed[] =
 	"recvmmsg recvmsg sendmmsg sendmsg sendto setsockopt shutdown socketpair "
 	/* waiting, and io_uring */
 	"clock_nanosleep epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_wait "
-	"eventfd2 futex futex_waitv io_uring_enter io_uring_register io_uring_setup "
-	"nanosleep pause poll ppoll pselect6 select signalfd4 timerfd_create "
+	"eventfd2 futex futex_waitv inotify_add_watch inotify_init1 io_uring_enter "
+	"io_uring_register io_uring_setup nanosleep pause poll ppoll pselect6 select signalfd4 "
+	"timerfd_create "
 	"timerfd_gettime timerfd_settime "
 	/* time; setting it takes a capability that sfd has not */
 	"adjtimex clock_adjtime clock_getres clock_gettime gettimeofday time "

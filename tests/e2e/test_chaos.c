@@ -114,6 +114,24 @@ static bool has_mapped(pid_t pid, const char *directory)
 	return found;
 }
 
+static int count_in_log(const char *part)
+{
+	int count = 0;
+
+	for (const char *at = t_daemon_said(&daemon_now); (at = strstr(at, part)) != NULL; at++)
+		count++;
+	return count;
+}
+
+/** For the `nth` time; and whoever comes finds sfd there. */
+static void assert_socket_is_made_anew(int nth)
+{
+	struct sf_control_stats stats;
+
+	T_WAIT_UNTIL(count_in_log("was removed and is made anew") == nth, 10000);
+	t_daemon_stats(&daemon_now, &stats);
+}
+
 START_TEST(files_removed_under_a_running_sfd_stop_no_client_fc_66)
 {
 	enum {
@@ -133,8 +151,18 @@ START_TEST(files_removed_under_a_running_sfd_stop_no_client_fc_66)
 	ck_assert(!has_open(load->pid[0], "/dev/shm"));
 	ck_assert_int_eq(unlink(daemon_now.socket), 0);
 	assert_clients_go_on(load, CLIENTS);
+	assert_socket_is_made_anew(1);
+	ck_assert_int_eq(unlink(daemon_now.socket), 0);
+	assert_socket_is_made_anew(2);
 	t_remove_tree(daemon_now.runtime_dir);
 	assert_clients_go_on(load, CLIENTS);
+	/* The directory is not sfd's to make: in general it may not write to the parent. */
+	T_WAIT_UNTIL(strstr(t_daemon_said(&daemon_now), "new clients cannot attach"), 10000);
+	ck_assert_int_eq(mkdir(daemon_now.runtime_dir, 0755), 0);
+	assert_socket_is_made_anew(3);
+	ck_assert_int_eq(unlink(daemon_now.socket), 0);
+	assert_socket_is_made_anew(4);
+	t_remove_tree(daemon_now.runtime_dir);
 	/* Its state and its machine id are still its own. */
 	ck_assert_int_eq(t_daemon_start_refused(&daemon_now, said), 1);
 	ck_assert_msg(strstr(said, "in use by another sfd") != NULL, "%s", said);
