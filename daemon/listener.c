@@ -8,7 +8,6 @@
 #include "shm/control.h"
 
 #include <errno.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -108,15 +107,18 @@ static bool is_ours(const struct sfd_listener *listener)
  * is left, or an older sfd's filter is in force) a removed socket is missed, nothing else. */
 static void watch(struct sfd_listener *listener)
 {
-	char path[sizeof(listener->path)];
+	char directory[sizeof(listener->path)];
+	char *slash;
 
-	if (listener->path[0] == '\0')
+	(void)snprintf(directory, sizeof(directory), "%s", listener->path);
+	slash = strrchr(directory, '/');
+	if (!slash)
 		return;
+	*slash = '\0';
 	if (listener->watch_fd < 0)
 		listener->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	(void)snprintf(path, sizeof(path), "%s", listener->path);
 	if (listener->watch_fd >= 0)
-		(void)inotify_add_watch(listener->watch_fd, dirname(path),
+		(void)inotify_add_watch(listener->watch_fd, directory,
 					IN_DELETE | IN_MOVED_FROM | IN_MOVE_SELF | IN_ONLYDIR);
 }
 

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #define STATUS_BYTES 256
+#define MESSAGE_BYTES (STATUS_BYTES + 64)
 /* How long a manager that has much to read is waited for, until it does not read at all. */
 #define SEND_USEC 200000
 /* How often the manager hears of us within the time that it allows. */
@@ -51,45 +52,49 @@ static int find_manager(struct sockaddr_un *ret)
 	return (int)(offsetof(struct sockaddr_un, sun_path) + length);
 }
 
-/** @param fd goes along; -1: none. @return 0 or a negative errno, -EAGAIN: it does not read */
-static int send_to(struct msghdr *message, int fd)
+/** @return 0 or a negative errno; -EAGAIN: it does not read */
+static int send_message(const struct msghdr *message)
 {
 	static bool is_deaf; /* it was waited for in vain, once is enough */
 	const struct timeval longest = {.tv_usec = SEND_USEC};
-	_Alignas(struct cmsghdr) char space[CMSG_SPACE(sizeof(fd))] = {0};
 	int error = 0;
-	int sender = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	if (sender < 0)
+	if (fd < 0)
 		return -errno;
-	if (fd >= 0) {
-		message->msg_control = space;
-		message->msg_controllen = sizeof(space);
-		*CMSG_FIRSTHDR(message) = (struct cmsghdr){.cmsg_level = SOL_SOCKET,
-							   .cmsg_type = SCM_RIGHTS,
-							   .cmsg_len = CMSG_LEN(sizeof(fd))};
-		memcpy(CMSG_DATA(CMSG_FIRSTHDR(message)), &fd, sizeof(fd));
-	}
-	(void)setsockopt(sender, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof(longest));
-	if (sendmsg(sender, message, MSG_NOSIGNAL | (is_deaf ? MSG_DONTWAIT : 0)) < 0)
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof(longest));
+	if (sendmsg(fd, message, MSG_NOSIGNAL | (is_deaf ? MSG_DONTWAIT : 0)) < 0)
 		error = -errno;
 	is_deaf = error == -EAGAIN;
-	(void)close(sender);
+	(void)close(fd);
 	return error;
 }
 
-/** One message. @return 1; 0: there is no manager; or a negative errno */
+/** @param fd goes along; -1: none. @return 1; 0: there is no manager; or a negative errno */
 static int notify(const char *state, int fd)
 {
+	char text[MESSAGE_BYTES];
+	_Alignas(struct cmsghdr) char space[CMSG_SPACE(sizeof(fd))] = {0};
 	struct sockaddr_un manager;
-	struct iovec part = {.iov_base = (void *)(uintptr_t)state, .iov_len = strlen(state)};
+	struct iovec part = {.iov_base = text};
 	struct msghdr message = {.msg_name = &manager, .msg_iov = &part, .msg_iovlen = 1};
 	int r = find_manager(&manager);
 
 	if (r <= 0)
 		return r;
 	message.msg_namelen = (socklen_t)r;
-	r = send_to(&message, fd);
+	part.iov_len = (size_t)snprintf(text, sizeof(text), "%s", state);
+	if (part.iov_len >= sizeof(text))
+		return -ENAMETOOLONG;
+	if (fd >= 0) {
+		message.msg_control = space;
+		message.msg_controllen = sizeof(space);
+		*CMSG_FIRSTHDR(&message) = (struct cmsghdr){.cmsg_level = SOL_SOCKET,
+							    .cmsg_type = SCM_RIGHTS,
+							    .cmsg_len = CMSG_LEN(sizeof(fd))};
+		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&message)), &fd, sizeof(fd));
+	}
+	r = send_message(&message);
 	return r < 0 ? r : 1;
 }
 
@@ -195,7 +200,7 @@ static int result_of(int r)
 
 int sfd_notify_store(const char *name, int fd)
 {
-	char text[STATUS_BYTES + 64];
+	char text[MESSAGE_BYTES];
 
 	/* FDPOLL=0: it is ours to say when a descriptor is of no use any more. */
 	if ((size_t)snprintf(text, sizeof(text), "FDSTORE=1\nFDPOLL=0\nFDNAME=%s", name) >=
@@ -206,7 +211,7 @@ int sfd_notify_store(const char *name, int fd)
 
 int sfd_notify_store_remove(const char *name)
 {
-	char text[STATUS_BYTES + 64];
+	char text[MESSAGE_BYTES];
 
 	if ((size_t)snprintf(text, sizeof(text), "FDSTOREREMOVE=1\nFDNAME=%s", name) >=
 	    sizeof(text))
