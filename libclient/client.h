@@ -12,6 +12,7 @@
  *   wide.c       the same for the wide formats
  *   ordered.c    sf_next_ordered, sf_next128_ordered
  *   take.c       one claim: tick, ring, and what to do when no ID can be given
+ *   trace.c      sf_next's slow path while somebody traces; probe.h has the probes
  *   default.c    sf_id, sf_id128, and the cursor behind them
  *
  * Fork: what must not be shared with a child lies on pages with MADV_WIPEONFORK (a cursor's public
@@ -108,6 +109,15 @@ struct sf_ordered {
 	_Atomic uint64_t *word;
 };
 
+/** What a tracer adds to a cursor's public part, on the same page: a fork wipes both. */
+struct sf_held {
+	uint64_t ids;     /* of the range, after those that the public part shows */
+	uint64_t shown;   /* IDs that it showed when it was cut last; 0: settled, or never cut */
+	uint64_t fetches; /* single IDs handed out since the last event, less what is not settled */
+	uint32_t events;  /* counts them */
+	uint32_t is_used; /* 1: this process has claimed through this cursor */
+};
+
 /** A cursor's private part, on the page after the public part; survives fork. */
 struct sf_cursor_private {
 	struct sf_client *client;
@@ -115,7 +125,9 @@ struct sf_cursor_private {
 	uint32_t wait;
 	uint32_t claim_size; /* adapts: 1 .. sf_claim_limit() */
 	int64_t timeout_ns;
-	int64_t remaining_ns; /* until the wall has caught up, as the last claim saw it */
+	int64_t remaining_ns;  /* until the wall has caught up, as the last claim saw it */
+	int64_t wait_begin_ns; /* when the last claim began to wait; 0: it had not to */
+	uint32_t is_used;      /* 1: a claim was made through it, perhaps before a fork */
 	struct sf_ordered ordered;
 };
 
@@ -133,6 +145,21 @@ static inline struct sf_cursor_private *sf_cursor_private(struct sf_cursor *curs
 static inline const struct sf_cursor_private *sf_cursor_private_of(const struct sf_cursor *cursor)
 {
 	return (const struct sf_cursor_private *)((const char *)cursor + SF_CURSOR_PAGE);
+}
+
+static inline struct sf_cursor *sf_cursor_public(struct sf_cursor_private *private)
+{
+	return (struct sf_cursor *)((char *)private - SF_CURSOR_PAGE);
+}
+
+static inline struct sf_held *sf_held(struct sf_cursor *cursor)
+{
+	return (struct sf_held *)(cursor + 1);
+}
+
+static inline const struct sf_held *sf_held_of(const struct sf_cursor *cursor)
+{
+	return (const struct sf_held *)(cursor + 1);
 }
 
 /** One successful claim, as IDs. */
@@ -176,6 +203,10 @@ int sf_cursor_refill_one(struct sf_cursor *cursor);
 /** The same for a call that still wants `left` IDs; `*deadline_ns` as in sf_take(). When the daemon
  *  does not beat the range has no more than that, since nothing tells when it grows old. */
 int sf_cursor_refill_batch(struct sf_cursor *cursor, size_t left, int64_t *deadline_ns);
+/** IDs left in the range, those held back included. */
+uint64_t sf_cursor_left(const struct sf_cursor *cursor);
+/** Counts the fetches of those IDs that were shown to a traced cursor's caller and are gone. */
+void sf_cursor_settle(struct sf_cursor *cursor);
 /** The range may still be used: its tick is the current one. */
 bool sf_cursor_is_fresh(const struct sf_cursor *cursor);
 void sf_cursor_drop(struct sf_cursor *cursor, struct sf_cursor_private *private);

@@ -97,30 +97,43 @@ bool sf_cursor_is_wide(const struct sf_cursor_private *private)
 	return private->client->layout.format != SF_FORMAT_SNOWFLAKE;
 }
 
-/** IDs left in the range, which is empty in the half that the stream's format does not use. */
-static uint64_t left_in(const struct sf_cursor *cursor)
+/* The range is empty in the half that the stream's format does not use. */
+uint64_t sf_cursor_left(const struct sf_cursor *cursor)
 {
-	uint64_t wide = cursor->low_end - cursor->low;
+	uint64_t shown = cursor->next == cursor->end ? cursor->low_end - cursor->low
+						     : (cursor->end - cursor->next) / cursor->step;
 
-	return cursor->next == cursor->end ? wide : (cursor->end - cursor->next) / cursor->step;
+	return shown + sf_held_of(cursor)->ids;
+}
+
+void sf_cursor_settle(struct sf_cursor *cursor)
+{
+	struct sf_held *held = sf_held(cursor);
+	uint64_t shown = sf_cursor_left(cursor) - held->ids;
+
+	if (held->shown > shown)
+		held->fetches += held->shown - shown;
+	held->shown = 0;
 }
 
 /** Gives up what is left of the range, so that a later ID of this cursor is always larger. */
 void sf_cursor_drop(struct sf_cursor *cursor, struct sf_cursor_private *private)
 {
-	uint64_t left = left_in(cursor);
+	uint64_t left = sf_cursor_left(cursor);
 
 	if (left == 0)
 		return;
+	sf_cursor_settle(cursor);
 	sf_count_dropped(&private->attachment->ring, left);
 	cursor->next = cursor->end;
 	cursor->low = cursor->low_end;
+	sf_held(cursor)->ids = 0;
 }
 
 /** Before the cursor's ring may be unmapped: nothing of the public part points into it any more. */
 void sf_cursor_leave(struct sf_cursor_private *private)
 {
-	struct sf_cursor *cursor = (struct sf_cursor *)((char *)private - SF_CURSOR_PAGE);
+	struct sf_cursor *cursor = sf_cursor_public(private);
 
 	sf_cursor_drop(cursor, private);
 	cursor->shared_beat = NULL;
@@ -135,7 +148,7 @@ static bool beat_stands(const struct sf_cursor *cursor)
 
 bool sf_cursor_is_fresh(const struct sf_cursor *cursor)
 {
-	return left_in(cursor) != 0 && beat_stands(cursor);
+	return sf_cursor_left(cursor) != 0 && beat_stands(cursor);
 }
 
 /** Doubles after a range that was used up within its tick, halves after one thrown away. */
@@ -145,7 +158,7 @@ static void adapt_claim_size(struct sf_cursor *cursor)
 	uint32_t limit = sf_claim_limit(&private->attachment->ring);
 	uint32_t size = private->claim_size;
 
-	if (left_in(cursor) != 0)
+	if (sf_cursor_left(cursor) != 0)
 		size = size > 1 ? size / 2 : 1;
 	else if (beat_stands(cursor))
 		size = size > limit / 2 ? limit : size * 2;
@@ -175,6 +188,7 @@ static int refill(struct sf_cursor *cursor, uint32_t n, uint32_t n_idle, int64_t
 		cursor->end = take.first + take.step * take.count;
 		cursor->step = take.step;
 	}
+	sf_held(cursor)->shown = 0;
 	cursor->beat = take.beat;
 	cursor->shared_beat =
 		take.live ? (const uint64_t *)&private->attachment->ring.grants->beat : NULL;

@@ -4,7 +4,7 @@
  * 64-bit IDs out of a cursor's range: the slow path of sf_next(), and batches. On the caller's
  * thread. The wide formats have the same in wide.c.
  */
-#include "libclient/client.h"
+#include "libclient/trace.h"
 
 #include <errno.h>
 #include <string.h>
@@ -15,6 +15,8 @@ __attribute__((cold, noinline)) int sf_next_slow(struct sf_cursor *cursor, uint6
 
 	if (sf_cursor_is_wide(sf_cursor_private(cursor)))
 		return -ENOTSUP;
+	if (sf_trace_is_on(cursor))
+		return sf_trace_next(cursor, ret_id);
 	error = sf_cursor_refill_one(cursor);
 	if (error < 0)
 		return error;
@@ -72,6 +74,8 @@ int sf_fill(struct sf_cursor *cursor, uint64_t *ret_ids, size_t count)
 
 	if (sf_cursor_is_wide(private))
 		return -ENOTSUP;
+	if (__builtin_expect(sf_held(cursor)->shown != 0, 0))
+		sf_trace_show_all(cursor);
 	if (sf_cursor_is_fresh(cursor))
 		done = take_range(cursor, ret_ids, count);
 	while (done < count) {

@@ -6,6 +6,7 @@
  * ring becomes the client's newest; cursors move over when their own ring's runway ends.
  */
 #include "libclient/client.h"
+#include "libclient/probe.h"
 
 #include "shm/beat.h"
 
@@ -77,6 +78,8 @@ static int64_t finish(struct sf_client *client, struct sf_reattach *reattach, in
 
 	if (error == -EAGAIN && mono_ns - reattach->sent_ns < REPLY_MAX_NS)
 		return mono_ns + PACE_REPLY_NS;
+	if (SF_PROBE_IS_ON(reattach))
+		SF_PROBE3(reattach, client->stream, (int32_t)error, mono_ns - reattach->sent_ns);
 	set_waiting(reattach, 0);
 	if (error < 0) {
 		(void)close(reattach->fd);

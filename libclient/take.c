@@ -8,11 +8,14 @@
 #include "libclient/client.h"
 
 #include "libclient/formats/pack.h"
+#include "libclient/probe.h"
 
 #include "shm/beat.h"
 #include "shm/pack.h"
+#include "shm/tsc.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 /* Longest nap: bounds how late a change of the time page or a new ring is noticed. */
 #define NAP_MAX_NS INT64_C(20000000)
@@ -328,30 +331,72 @@ static int64_t remaining_ns(const struct moment *moment, enum ring_status status
 		       : 0;
 }
 
-int sf_take(struct sf_cursor_private *cursor, uint32_t n, uint32_t n_idle, int64_t *deadline_ns,
-	    struct sf_take *ret_take)
+/** The probes of a claim that ends well. `begin`: as sf_tsc_begin(), or 0 if nobody asked then. */
+static void tell_claim(struct sf_cursor_private *cursor, const struct sf_take *take, uint64_t begin)
+{
+	struct sf_held *held = sf_held(sf_cursor_public(cursor));
+
+	if (begin != 0 && SF_PROBE_IS_ON(claim))
+		SF_PROBE4(claim, cursor->client->stream, take->range.tick, take->range.count,
+			  sf_tsc_end() - begin);
+	if (SF_PROBE_IS_ON(fork) && cursor->is_used && !held->is_used)
+		SF_PROBE2(fork, cursor->client->stream, (int32_t)getpid());
+	cursor->is_used = 1;
+	held->is_used = 1;
+}
+
+/** The probe of a wait that has ended, one way or the other. */
+static void tell_wait(const struct sf_cursor_private *cursor, enum ring_status status,
+		      int64_t begin_ns)
+{
+	if (SF_PROBE_IS_ON(wait))
+		SF_PROBE3(wait, cursor->client->stream, (int32_t)status,
+			  cursor->client->mono_ns() - begin_ns);
+}
+
+/** Waits until the ring gives, or the caller's time is up. `*status` is what it said last. */
+static int take_waiting(struct sf_cursor_private *cursor, uint32_t n, uint32_t n_idle,
+			int64_t *deadline_ns, struct sf_take *ret_take, enum ring_status *status)
 {
 	struct moment moment = {0};
 	uint64_t tick = 0;
 	int stale = 0;
 
 	for (;;) {
-		enum ring_status status;
+		enum ring_status now;
 		int error;
 
 		follow_ring(cursor);
-		status = try_take(cursor, n, n_idle, &moment, ret_take, &tick);
-
-		cursor->remaining_ns = remaining_ns(&moment, status);
-		if (status == RING_OK)
+		now = try_take(cursor, n, n_idle, &moment, ret_take, &tick);
+		cursor->remaining_ns = remaining_ns(&moment, now);
+		if (now == RING_OK)
 			return 0;
-		if (status == RING_STALE && ++stale < STALE_MAX)
+		*status = now;
+		if (now == RING_STALE && ++stale < STALE_MAX)
 			continue;
 		stale = 0;
-		if (status == RING_HORIZON && move_over(cursor))
+		if (now == RING_HORIZON && move_over(cursor))
 			continue;
-		error = wait_or_give_up(cursor, &moment, status, tick, deadline_ns);
+		if (cursor->wait_begin_ns == 0)
+			cursor->wait_begin_ns = moment.mono_ns - cursor->attachment->mono_offset_ns;
+		error = wait_or_give_up(cursor, &moment, now, tick, deadline_ns);
 		if (error < 0)
 			return error;
 	}
+}
+
+int sf_take(struct sf_cursor_private *cursor, uint32_t n, uint32_t n_idle, int64_t *deadline_ns,
+	    struct sf_take *ret_take)
+{
+	enum ring_status status = RING_OK;
+	uint64_t begin = SF_PROBE_IS_ON(claim) ? sf_tsc_begin() : 0;
+	int error;
+
+	cursor->wait_begin_ns = 0;
+	error = take_waiting(cursor, n, n_idle, deadline_ns, ret_take, &status);
+	if (cursor->wait_begin_ns != 0)
+		tell_wait(cursor, status, cursor->wait_begin_ns);
+	if (error == 0)
+		tell_claim(cursor, ret_take, begin);
+	return error;
 }

@@ -4,7 +4,7 @@
  * IDs of the wide formats out of a cursor's range: the slow path of sf_next128(), and batches. On
  * the caller's thread. 64-bit IDs have the same in narrow.c.
  */
-#include "libclient/client.h"
+#include "libclient/trace.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -18,6 +18,8 @@ __attribute__((cold, noinline)) int sf_next128_slow(struct sf_cursor *cursor,
 
 	if (!sf_cursor_is_wide(sf_cursor_private(cursor)))
 		return -ENOTSUP;
+	if (sf_trace_is_on(cursor))
+		return sf_trace_next(cursor, ret_id);
 	error = sf_cursor_refill_one(cursor);
 	if (error < 0)
 		return error;
@@ -67,6 +69,8 @@ int sf_fill128(struct sf_cursor *cursor, struct sf_wide *ret_ids, size_t count)
 
 	if (!sf_cursor_is_wide(private))
 		return -ENOTSUP;
+	if (__builtin_expect(sf_held(cursor)->shown != 0, 0))
+		sf_trace_show_all(cursor);
 	if (sf_cursor_is_fresh(cursor))
 		done = take_range(cursor, ret_ids, count);
 	while (done < count) {

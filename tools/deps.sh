@@ -6,7 +6,7 @@ set -euo pipefail
 
 build=(gcc libc6-dev meson ninja-build pkg-config
 	liburing-dev libinih-dev libseccomp-dev libsystemd-dev zlib1g-dev
-	libjansson-dev libyajl-dev libsodium-dev uuid-dev libsqlite3-dev libcsv-dev)
+	libjansson-dev libyajl-dev libsodium-dev uuid-dev libsqlite3-dev libcsv-dev systemtap-sdt-dev)
 test=("${build[@]}" g++ clang clang-format clang-tidy libclang-rt-14-dev llvm
 	binutils check gcovr git jq procps spin systemd)
 bench=("${build[@]}" hyperfine jq git)
