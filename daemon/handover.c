@@ -407,10 +407,38 @@ static void store_of(const char *stream, const char *what, int fd)
 	store(name_of(name, stream, what), fd);
 }
 
-void sfd_handover_store(const struct sfd_stream *stream, size_t stream_count, int socket_fd)
+static bool is_served(const struct sfd_stream *stream, size_t stream_count, const char *name,
+		      size_t length)
+{
+	for (size_t i = 0; i < stream_count; i++)
+		if (strncmp(stream[i].config->name, name, length) == 0 &&
+		    stream[i].config->name[length] == '\0')
+			return true;
+	return false;
+}
+
+/** The manager lets go what it keeps of streams that are gone. */
+static void unstore_old(const struct sfd_handover *handover, const struct sfd_stream *stream,
+			size_t stream_count)
+{
+	for (size_t i = 0; i < handover->passed_count; i++) {
+		const char *name = handover->passed[i].name;
+		const char *what = strrchr(name, '.');
+
+		if (!what || (strcmp(what, ".grants") != 0 && strcmp(what, ".claims") != 0 &&
+			      strcmp(what, ".stats") != 0))
+			continue;
+		if (!is_served(stream, stream_count, name, (size_t)(what - name)))
+			(void)sfd_notify_store_remove(name);
+	}
+}
+
+void sfd_handover_store(const struct sfd_handover *handover, const struct sfd_stream *stream,
+			size_t stream_count, int socket_fd)
 {
 	if (!sfd_notify_has_store())
 		return;
+	unstore_old(handover, stream, stream_count);
 	for (size_t i = 0; i < stream_count; i++) {
 		store_of(stream[i].config->name, "grants", stream[i].ring.grants_fd);
 		store_of(stream[i].config->name, "claims", stream[i].ring.claims_fd);

@@ -91,9 +91,11 @@ void sfd_handover_abandon(struct sfd_handover_draft *draft);
 
 /**
  * Gives the service manager what outlives this process, if it keeps descriptors: the streams'
- * memfds and the listening socket. What it kept under these names before is let go.
+ * memfds and the listening socket. What it kept under these names before, and of streams that are
+ * gone, is let go. Before sfd_handover_finish().
  */
-void sfd_handover_store(const struct sfd_stream *stream, size_t stream_count, int socket_fd);
+void sfd_handover_store(const struct sfd_handover *handover, const struct sfd_stream *stream,
+			size_t stream_count, int socket_fd);
 /** The same for the listening socket alone; -1: it is the manager's own. */
 void sfd_handover_store_socket(int socket_fd);
 

@@ -323,8 +323,9 @@ static void settle(struct sfd_server *server)
 	bool is_return = handover->is_return;
 
 	memcpy(before, handover->version, sizeof(before));
+	sfd_handover_store(handover, server->stream, server->stream_count,
+			   sfd_control_fd(server->control));
 	sfd_handover_finish(handover);
-	sfd_handover_store(server->stream, server->stream_count, sfd_control_fd(server->control));
 	sfd_notify_ready(server->config);
 	if (is_return)
 		sfd_control_answer(server->control, -ENOEXEC,

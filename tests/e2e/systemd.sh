@@ -185,6 +185,18 @@ layout_is_refused() {
 	grep -q 'layout cannot change' <(journal)
 }
 holds reload_refuses_what_would_break_ids refused_reload
+kept() { # count
+	[ "$(show NFileDescriptorStore)" -eq "$1" ]
+}
+reload_without() {
+	local kept=$(show NFileDescriptorStore)
+	host sh -c 'cp /etc/sfd/sfd.conf /etc/sfd/with.conf &&
+		sed -i "/^\[stream added\]/,+1d" /etc/sfd/sfd.conf; systemctl reload sfd' &&
+		soon kept $((kept - 3)) &&
+		host sh -c 'mv /etc/sfd/with.conf /etc/sfd/sfd.conf; systemctl reload sfd' &&
+		soon kept "$kept"
+}
+holds descriptors_of_a_stream_that_is_gone_are_let_go reload_without
 holds status_after_reloads is StatusText "Serving 4 streams in /run/sfd"
 load killed_while_clients_take 2 started_anew kill_main
 load beat_thread_hangs_while_clients_take 5 started_anew hang_beat
