@@ -60,8 +60,10 @@ struct sf_attachment {
 struct sf_reattach {
 	/* try-lock | A: acquire on entry, release on exit; nobody ever waits for it */
 	_Atomic uint32_t busy;
-	/* sfd has been reached, and has not answered | W: under busy | relaxed: picks an error */
+	/* sfd has been reached, and has not answered | W: under busy | relaxed: its holder acts */
 	_Atomic uint32_t waiting_for_reply;
+	/* sfd was not reached, or refused | W: under busy | relaxed: picks an error */
+	_Atomic uint32_t is_away;
 	int fd;              /* valid while waiting_for_reply */
 	uint32_t complained; /* the last answer was an error, and was told */
 	int64_t sent_ns;
@@ -194,6 +196,8 @@ int sf_client_adopt(struct sf_client *client, int grants_fd, int claims_fd, int6
 void sf_reattach_step(struct sf_client *client, int64_t mono_ns);
 /** An sfd is there, and its answer is awaited. */
 bool sf_reattach_is_waiting(const struct sf_client *client);
+/** The last try found no sfd, or one that refuses. */
+bool sf_reattach_is_away(const struct sf_client *client);
 
 /* cursor.c */
 /** The stream's IDs have more than 64 bits. */

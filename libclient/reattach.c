@@ -36,6 +36,18 @@ bool sf_reattach_is_waiting(const struct sf_client *client)
 	       0;
 }
 
+static void set_away(struct sf_reattach *reattach, uint32_t is_away)
+{
+	/* relaxed: only picks an error */
+	atomic_store_explicit(&reattach->is_away, is_away, memory_order_relaxed);
+}
+
+bool sf_reattach_is_away(const struct sf_client *client)
+{
+	/* relaxed, as above */
+	return atomic_load_explicit(&client->reattach->is_away, memory_order_relaxed) != 0;
+}
+
 /** Sends a request on a new connection. @return when to go on */
 static int64_t begin(struct sf_client *client, struct sf_reattach *reattach, int64_t mono_ns)
 {
@@ -47,6 +59,7 @@ static int64_t begin(struct sf_client *client, struct sf_reattach *reattach, int
 	if (error == 0)
 		error = sf_attach_send(client, fd);
 	be_quiet(client, 0);
+	set_away(reattach, error < 0);
 	if (error < 0) {
 		if (fd >= 0)
 			(void)close(fd);
@@ -81,6 +94,7 @@ static int64_t finish(struct sf_client *client, struct sf_reattach *reattach, in
 	if (SF_PROBE_IS_ON(reattach))
 		SF_PROBE3(reattach, client->stream, (int32_t)error, mono_ns - reattach->sent_ns);
 	set_waiting(reattach, 0);
+	set_away(reattach, error < 0);
 	if (error < 0) {
 		(void)close(reattach->fd);
 		return mono_ns + PACE_CONNECT_NS;

@@ -209,7 +209,7 @@ static int give_up(const struct sf_cursor_private *cursor, const struct moment *
 		   enum ring_status status)
 {
 	if (status == RING_HORIZON && !sf_shm_beat_has_owner(moment->beat) &&
-	    !sf_reattach_is_waiting(cursor->client))
+	    sf_reattach_is_away(cursor->client))
 		return -ESHUTDOWN;
 	return cursor->wait == SF_WAIT_NONE ? -EAGAIN : -ETIMEDOUT;
 }

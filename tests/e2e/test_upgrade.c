@@ -168,6 +168,74 @@ START_TEST(upgrade_keeps_idle_clients_and_their_connections)
 }
 END_TEST
 
+/* Who does not wait hears "try again" while it moves over, and nothing worse. */
+START_TEST(upgrade_tells_an_idle_client_that_does_not_wait_to_try_again)
+{
+	struct sf_client *client;
+	struct sf_cursor *cursor;
+	uint64_t last;
+
+	t_daemon_run(&daemon_now, LAYOUT, "runway_ms = 500\n");
+	client = t_open(daemon_now.socket, INT64_C(5000000000));
+	cursor = t_cursor(client);
+	ck_assert_int_eq(sf_cursor_set_wait(cursor, SF_WAIT_NONE, SF_TIMEOUT_NONE), 0);
+	T_WAIT_UNTIL(sf_next(cursor, &last) == 0, 5000);
+	for (int i = 0; i < 5; i++) {
+		const int64_t end_ns = t_mono_ns() + INT64_C(5000000000);
+		uint64_t id;
+		int error;
+
+		upgrade_to_itself();
+		upgrade_to_itself();
+		t_nap_ms(i % 2 ? 0 : 700); /* before or past the runway of what it is mapped to */
+		while ((error = sf_next(cursor, &id)) < 0) {
+			ck_assert_int_eq(error, -EAGAIN);
+			ck_assert_int_lt(t_mono_ns(), end_ns);
+			t_nap_ms(1);
+		}
+		ck_assert_uint_gt(id, last);
+		last = id;
+	}
+	sf_cursor_close(cursor);
+	sf_close(client);
+	t_daemon_stop(&daemon_now);
+}
+END_TEST
+
+/* Wherever in a hand-over the signal comes, sfd ends as cleanly as ever, and the next one starts
+ * above. */
+START_TEST(stop_at_any_moment_of_an_upgrade_is_clean)
+{
+	enum {
+		TIMES = 24
+	};
+	const struct sf_control_upgrade request = {.head = {.magic = SF_CONTROL_MAGIC,
+							    .version = SF_CONTROL_VERSION,
+							    .type = SF_CONTROL_UPGRADE,
+							    .length = sizeof(request)}};
+	uint64_t last = 0;
+
+	t_daemon_run(&daemon_now, LAYOUT, "");
+	for (unsigned i = 0; i < TIMES; i++) {
+		struct sf_client *client = t_open(daemon_now.socket, INT64_C(5000000000));
+		struct sf_cursor *cursor = t_cursor(client);
+		uint64_t id = t_next(cursor);
+		int fd = t_connect(daemon_now.socket);
+
+		ck_assert_uint_gt(id, last);
+		last = id;
+		ck_assert_int_eq((int)send(fd, &request, sizeof(request), 0), (int)sizeof(request));
+		t_nap_ms(i);
+		t_daemon_stop(&daemon_now);
+		(void)close(fd);
+		sf_cursor_close(cursor);
+		sf_close(client);
+		t_daemon_start(&daemon_now);
+	}
+	t_daemon_stop(&daemon_now);
+}
+END_TEST
+
 /* A process names itself as it likes, also like a line of what is handed over. */
 START_TEST(upgrade_is_not_misled_by_the_name_of_a_client)
 {
@@ -385,6 +453,8 @@ int main(int argc, char **argv)
 		upgrade_under_load_is_not_noticed_and_counts_go_on,
 		upgrade_loses_no_count_of_ids,
 		upgrade_keeps_idle_clients_and_their_connections,
+		upgrade_tells_an_idle_client_that_does_not_wait_to_try_again,
+		stop_at_any_moment_of_an_upgrade_is_clean,
 		upgrade_is_not_misled_by_the_name_of_a_client,
 		upgrade_to_what_would_not_start_is_refused,
 		upgrade_to_what_cannot_be_executed_leaves_sfd_as_it_was,
