@@ -5,6 +5,7 @@
  */
 #include "daemon/beat.h"
 
+#include "daemon/probe.h"
 #include "shm/beat.h"
 
 #include <errno.h>
@@ -79,9 +80,8 @@ static void sleep_until(struct sfd_beat *beat, uint32_t seen, int64_t mono_ns)
 }
 
 /** One turn of every stream. @return when the next one is due */
-static int64_t turn_all(struct sfd_beat *beat)
+static int64_t turn_all(struct sfd_beat *beat, struct sfd_now now)
 {
-	struct sfd_now now = sfd_clock_now();
 	int64_t next = INT64_MAX;
 	unsigned news = SFD_TURN_QUIET;
 
@@ -97,10 +97,22 @@ static int64_t turn_all(struct sfd_beat *beat)
 	return next;
 }
 
+/** One turn, and what tracers hear of it. @param due as the turn before returned; 0: the first */
+static int64_t turn_due(struct sfd_beat *beat, int64_t due)
+{
+	struct sfd_now now = sfd_clock_now();
+	int64_t next = turn_all(beat, now);
+
+	if (SFD_PROBE_IS_ON(beat) && due != 0)
+		SFD_PROBE2(beat, now.mono_ns - due, sfd_clock_now().mono_ns - now.mono_ns);
+	return next;
+}
+
 static void *beat_main(void *argument)
 {
 	struct sfd_beat *beat = argument;
 	sigset_t all;
+	int64_t next = 0;
 	uint32_t seen;
 	bool started = false;
 
@@ -112,14 +124,12 @@ static void *beat_main(void *argument)
 		beat->stream[i].engine.owner = (uint32_t)gettid();
 	robust_register(beat);
 	for (;;) {
-		int64_t next;
-
 		/* Acquire: what the kicker wrote before is seen in this turn. */
 		seen = atomic_load_explicit(&beat->kick, memory_order_acquire);
 		/* relaxed: ordered by the load above */
 		if (atomic_load_explicit(&beat->stop, memory_order_relaxed))
 			break;
-		next = turn_all(beat);
+		next = turn_due(beat, next);
 		if (!started)
 			(void)sem_post(&beat->started);
 		started = true;

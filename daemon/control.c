@@ -9,6 +9,7 @@
 #include "daemon/crowd.h"
 #include "daemon/listener.h"
 #include "daemon/log.h"
+#include "daemon/probe.h"
 #include "daemon/reply.h"
 
 #include <errno.h>
@@ -119,6 +120,8 @@ static void send_reply(struct sfd_connection *connection)
 {
 	struct sfd_control *control = connection->control;
 
+	SFD_PROBE4(request_end, &connection->request, (uint32_t)connection->message.head.type,
+		   (int32_t)connection->peer.pid, connection->reply.head.status);
 	connection->request.done = on_sent;
 	connection->sent_mono_ns = sfd_crowd_mono_ns();
 	if (sfd_loop_send(control->loop, connection->fd, &connection->header,
@@ -161,6 +164,9 @@ static void on_request(struct sfd_request *request, int result)
 		check_quiet(control);
 		return;
 	}
+	if (result > 0)
+		SFD_PROBE3(request_begin, request, (uint32_t)connection->message.head.type,
+			   (int32_t)connection->peer.pid);
 	if (result <= 0)
 		connection_free(connection);
 	else if (sfd_reply_make(&control->state, connection, (size_t)result))

@@ -11,6 +11,7 @@
  * stays the loop's until the second half, so the pointers of the first half stay good.
  */
 #include "daemon/loop_writer.h"
+#include "daemon/probe.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -235,6 +236,7 @@ static int wait_for_events(struct loop_poll *loop)
 	struct timespec timeout = {0};
 	int64_t left_ns;
 	nfds_t count = 1;
+	int ready;
 
 	loop->polled[0] = NULL;
 	loop->pollfd[0] = (struct pollfd){.fd = sfd_writer_fd(loop->writer), .events = POLLIN};
@@ -251,8 +253,10 @@ static int wait_for_events(struct loop_poll *loop)
 			timeout.tv_nsec = left_ns % 1000000000;
 		}
 	}
-	if (ppoll(loop->pollfd, count, first != NULL ? &timeout : NULL, NULL) < 0)
+	ready = ppoll(loop->pollfd, count, first != NULL ? &timeout : NULL, NULL);
+	if (ready < 0)
 		return errno == EINTR ? 0 : -errno;
+	SFD_PROBE1(loop_wake, (int32_t)ready);
 	return (int)count;
 }
 

@@ -7,6 +7,7 @@
 
 #include "daemon/lock.h"
 #include "daemon/log.h"
+#include "daemon/probe.h"
 #include "shm/why.h"
 
 #include <errno.h>
@@ -101,6 +102,9 @@ static void on_written(struct sfd_request *request, int result)
 	struct sfd_mark_job *job = request->owner;
 	struct sfd_marks *marks = job->marks;
 
+	if (SFD_PROBE_IS_ON(mark_write))
+		SFD_PROBE4(mark_write, job->stream->config->name, job->tick,
+			   sfd_clock_now().mono_ns - job->started_mono_ns, (int32_t)result);
 	if (result < 0)
 		fail(job, job->why.text[0] ? job->why.text : strerrordesc_np(-result));
 	else

@@ -7,6 +7,7 @@
 
 #include "daemon/crowd.h"
 #include "daemon/log.h"
+#include "daemon/probe.h"
 #include "daemon/sync.h"
 
 #include <errno.h>
@@ -400,10 +401,14 @@ bool sfd_reply_make(struct sfd_control_state *state, struct sfd_connection *conn
 	if (connection->standing == SFD_STANDING_TURNED_AWAY) {
 		refuse_at_limit(state, connection);
 		connection->close_after_reply = true;
-		return true;
-	}
-	if (connection->message.head.type == SF_CONTROL_UPGRADE)
+	} else if (connection->message.head.type == SF_CONTROL_UPGRADE) {
 		return !may_upgrade(connection);
-	reply_of_stream(state, connection);
+	} else {
+		reply_of_stream(state, connection);
+	}
+	if (connection->message.head.type == SF_CONTROL_ATTACH)
+		SFD_PROBE4(attach, connection->message.request.stream,
+			   (int32_t)connection->peer.pid, (uint32_t)connection->peer.uid,
+			   connection->reply.head.status);
 	return true;
 }

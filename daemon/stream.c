@@ -5,6 +5,7 @@
  */
 #include "daemon/stream.h"
 
+#include "daemon/probe.h"
 #include "shm/beat.h"
 
 /* Wake-ups of an idle stream: eight a second, and at least two a runway. */
@@ -32,13 +33,33 @@ uint64_t sfd_stream_mark_for(const struct sfd_stream *stream, uint64_t tick)
 /** Holds the clock against the wall, and counts its steps. */
 static enum sfd_clock_event turn_clock(struct sfd_stream *stream, struct sfd_now now)
 {
+	const struct sfd_now seen = stream->clock.seen;
 	enum sfd_clock_event event = sfd_clock_update(&stream->clock, now);
 
 	if (event == SFD_CLOCK_FORWARD)
 		sfd_stats_add(stream->stats, SF_COUNTER_clock_steps_forward, 1);
 	else if (event == SFD_CLOCK_BACK)
 		sfd_stats_add(stream->stats, SF_COUNTER_clock_steps_back, 1);
+	else
+		return event;
+	if (SFD_PROBE_IS_ON(clock_step))
+		SFD_PROBE2(clock_step, now.wall_ns - seen.wall_ns - (now.mono_ns - seen.mono_ns),
+			   stream->config->name);
 	return event;
+}
+
+/** Publishes the runway. @return whether the stream's state has changed */
+static bool publish(struct sfd_stream *stream, uint64_t tick, uint64_t mark)
+{
+	struct sfd_engine *engine = &stream->engine;
+	uint64_t before = engine->horizon;
+	bool changed = sfd_engine_publish(engine, tick, mark);
+
+	if (SFD_PROBE_IS_ON(publish) && engine->horizon != before)
+		/* a forward step leaves out what lies behind */
+		SFD_PROBE3(publish, stream->config->name, before + 1 < tick ? tick : before + 1,
+			   engine->horizon);
+	return changed;
 }
 
 static void count_beat(struct sfd_stream *stream, uint64_t tick, int64_t unix_ns)
@@ -170,7 +191,7 @@ int64_t sfd_stream_turn(struct sfd_stream *stream, struct sfd_now now, unsigned 
 	unix_ns = sf_shm_clock_unix_ns(&stream->clock.page, now.mono_ns);
 	tick = sf_shm_tick_at(&stream->config->layout, unix_ns);
 	/* Publish before the page shows the time, so that a step makes nobody wait. */
-	if (sfd_engine_publish(engine, tick, mark))
+	if (publish(stream, tick, mark))
 		*news |= SFD_TURN_CLOCK;
 	if (changed)
 		show_clock(stream, now.mono_ns);
