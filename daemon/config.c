@@ -218,10 +218,12 @@ static void default_directory(struct sfd_draft *draft, const char *base, const c
 
 static void take_default_directories(struct sfd_draft *draft, struct sfd_config *config)
 {
-	/* An image that was started by one which had been root before is at home in the same place.
+	/* An image that was started by one which had been root before is at home in the same place:
+	 * else a reload that names another user would be told of directories that nobody changed.
 	 */
-	const bool is_system = geteuid() == 0 || (sfd_account_is_known(&config->account) &&
-						  geteuid() == config->account.uid);
+	const bool is_system =
+		geteuid() == 0 || secure_getenv(SFD_PRIVILEGE_HOST) != NULL ||
+		(sfd_account_is_known(&config->account) && geteuid() == config->account.uid);
 	const char *runtime = is_system ? "/run" : environment_directory("XDG_RUNTIME_DIR");
 	const char *state = is_system ? "/var/lib" : environment_directory("XDG_STATE_HOME");
 	const char *home = environment_directory("HOME");

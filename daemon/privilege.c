@@ -325,5 +325,7 @@ int sfd_privilege_drop(const struct sfd_config *config, bool is_first, struct sf
 	if (r == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) < 0)
 		r = SF_SHM_REFUSE(why, -errno, "new privileges cannot be forsworn: %s",
 				  strerrordesc_np(errno));
+	if (r == 0 && sfd_account_is_known(&config->account) && geteuid() == config->account.uid)
+		(void)setenv(SFD_PRIVILEGE_HOST, "1", 1); /* NOLINT(concurrency-mt-unsafe) */
 	return r;
 }

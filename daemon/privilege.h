@@ -19,6 +19,10 @@ struct sfd_config;
 #define SFD_ACCOUNT_DEFAULT "sfd"
 #define SFD_ACCOUNT_NAME_MAX 64
 
+/** Set for an sfd that is the host's, and so for those that it asks or becomes: its directories
+ *  default to the same places as before, even when the configuration names another user by now. */
+#define SFD_PRIVILEGE_HOST "SFD_OF_HOST"
+
 /** A user of the host. */
 struct sfd_account {
 	char name[SFD_ACCOUNT_NAME_MAX]; /* empty: none is known */
@@ -39,7 +43,8 @@ int sfd_account_find(const char *name, struct sfd_account *ret_account);
  * Gives up what sfd does not need. As root: takes the file of machine ids out of its owner's hands,
  * makes the configured directories, hands them and the files in them that are sfd's to the
  * configured user, and becomes that user. As anybody else, only forswears new privileges: so an sfd
- * that was root may call it again after an exec.
+ * that was root may call it again after an exec. Whoever is the configured user afterwards gets
+ * SFD_PRIVILEGE_HOST into the environment.
  * @param is_first no lock is held on the file of machine ids: closing it would drop that
  * @return 0 or a negative errno with a sentence in `why`
  */

@@ -12,11 +12,14 @@
 #include <linux/capability.h>
 #include <pwd.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LAYOUT "t41 n10 s12 epoch=1577836800000"
@@ -291,6 +294,74 @@ END_TEST
 
 /* ---- who it becomes ---- */
 
+/** Empty directories over those of the host, in the program's own mount namespace. */
+static void hide_directories_of_the_host(void)
+{
+	ck_assert_int_eq(mount("tmpfs", "/run", "tmpfs", 0, "size=1m"), 0);
+	ck_assert_int_eq(mount("tmpfs", "/var/lib", "tmpfs", 0, "size=1m"), 0);
+	ck_assert_int_eq(mkdir("/run/lock", 0777), 0);
+}
+
+static void show_directories_of_the_host(void)
+{
+	ck_assert_int_eq(umount2("/var/lib", MNT_DETACH), 0);
+	ck_assert_int_eq(umount2("/run", MNT_DETACH), 0);
+}
+
+/** A configuration that leaves the directories to sfd. */
+static void configure_user(const char *user)
+{
+	FILE *file = fopen(daemon_now.config, "we");
+
+	ck_assert_ptr_nonnull(file);
+	(void)fprintf(file,
+		      "[daemon]\nuser = %s\n[stream default]\nlayout = " LAYOUT
+		      "\nmachine_id = %u\n",
+		      user, daemon_now.machine_id);
+	ck_assert_int_eq(fclose(file), 0);
+}
+
+static void forget_home(void)
+{
+	T_CHECK(unsetenv("XDG_RUNTIME_DIR") == 0);
+}
+
+/* The directories of sfd's new user would be others, but nobody asked for others. */
+START_TEST(reload_with_another_user_is_refused_for_that_alone)
+{
+	static const char *const users[] = {"root", "no-such-user"};
+	static const char *const sentences[] = {
+		"the configuration was not reloaded: user cannot change from nobody to root while "
+		"sfd runs: restart sfd",
+		"sfd.conf:2: user \"no-such-user\" does not exist"};
+
+	if (!t_has_root(__func__))
+		return;
+	if (!t_may_mount()) {
+		t_skip(__func__, "it needs directories of its own");
+		return;
+	}
+	hide_directories_of_the_host();
+	t_daemon_init(&daemon_now, 0);
+	(void)snprintf(daemon_now.socket, sizeof(daemon_now.socket), "/run/sfd/sfd.sock");
+	daemon_now.before_exec = forget_home;
+	configure_user("nobody");
+	t_daemon_start(&daemon_now);
+	for (int i = 0; i < 2; i++) {
+		configure_user(users[i]);
+		ck_assert_int_eq(kill(daemon_now.pid, SIGHUP), 0);
+		T_WAIT_UNTIL(strstr(t_daemon_said(&daemon_now), sentences[i]) != NULL, 10000);
+		ck_assert_msg(!strstr(t_daemon_said(&daemon_now), "_DIR") &&
+				      !strstr(t_daemon_said(&daemon_now), "-dir"),
+			      "%s", t_daemon_said(&daemon_now));
+	}
+	configure_user("nobody");
+	upgrade();
+	t_daemon_stop(&daemon_now);
+	show_directories_of_the_host();
+}
+END_TEST
+
 START_TEST(sfd_that_stays_root_says_so_unless_told_to)
 {
 	if (!t_has_root(__func__))
@@ -351,6 +422,7 @@ int main(int argc, char **argv)
 		memory_that_cannot_be_locked_is_said_once_and_harms_nothing,
 		filter_is_in_force_in_all_threads_unless_switched_off,
 		hand_over_keeps_user_filter_and_locks,
+		reload_with_another_user_is_refused_for_that_alone,
 		sfd_that_stays_root_says_so_unless_told_to,
 		unknown_user_is_wrong_usage,
 		sfd_of_the_configured_user_changes_nothing,

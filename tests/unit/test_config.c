@@ -380,6 +380,13 @@ START_TEST(load_without_directories_follows_user_and_environment)
 	t_config_assert_said("--state-dir: there is no default without XDG_STATE_HOME and HOME");
 	ck_assert_int_eq(
 		t_config_load(T_STREAM_A "[daemon]\nruntime_dir=/tmp/r\nstate_dir=/tmp/s\n"), 0);
+	/* What the host's sfd asks or becomes is at home where that is, whoever user is by now. */
+	ck_assert_int_eq(setenv(SFD_PRIVILEGE_HOST, "1", 1), 0);
+	t_config_deinit();
+	ck_assert_int_eq(t_config_load(T_STREAM_A "[daemon]\nuser = root\n"), 0);
+	ck_assert_str_eq(t_config.runtime_dir, "/run/sfd");
+	ck_assert_str_eq(t_config.state_dir, "/var/lib/sfd");
+	unsetenv(SFD_PRIVILEGE_HOST);
 	(void)seteuid(getuid());
 }
 END_TEST
