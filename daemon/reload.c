@@ -6,6 +6,7 @@
 #include "daemon/reload.h"
 
 #include "daemon/hardware.h"
+#include "shm/why.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,8 +14,14 @@
 
 #define VALUE_BYTES 96
 #define RESTART "restart sfd"
-/* Its IDs would be another stream's: a restart would refuse the mark, too. */
-#define RENAME "give the stream another name"
+/* What a restart makes of other machine ids, formats and layouts: mark_scan.c and runtime.c. */
+#define RESTART_ABOVE                                                                              \
+	"restart sfd: the IDs go on above the last ones, and the mark of the old ids is kept"
+#define RESTART_FORMAT "restart sfd, if its clients are ready for that, or add a stream for it"
+#define RESTART_LAYOUT                                                                             \
+	"restart sfd, but the IDs will not go on above the last ones, or add a stream for it"
+/* A restart refuses the mark: two layouts of one machine id may give the same number. */
+#define OTHER_ID "give it another machine_id as well, and restart sfd"
 
 /** A key of a stream, or of the daemon, as written in a sentence. */
 struct value {
@@ -25,12 +32,15 @@ struct value {
 static int refuse(const char *stream, const char *key, const struct value *old,
 		  const struct value *next, const char *remedy, struct sf_why *why)
 {
-	if (why)
-		(void)snprintf(why->text, sizeof(why->text),
-			       "%s%s%s%s cannot change from %.60s to %.60s while sfd runs: %s",
-			       stream ? "stream " : "", stream ? stream : "", stream ? ": " : "",
-			       key, old->text, next->text, remedy);
-	return -EPERM;
+	struct value was;
+	struct value is;
+
+	/* So that the remedy has room. */
+	(void)snprintf(was.text, sizeof(was.text), "%.60s", old->text);
+	(void)snprintf(is.text, sizeof(is.text), "%.60s", next->text);
+	return SF_SHM_REFUSE(why, -EPERM, "%s%s%s%s cannot change from %s to %s while sfd runs: %s",
+			     stream ? "stream " : "", stream ? stream : "", stream ? ": " : "", key,
+			     was.text, is.text, remedy);
 }
 
 static struct value text_of(const char *text)
@@ -110,51 +120,6 @@ static bool same_nodes(const struct sfd_stream_config *old, const struct sfd_str
 	       same_machine(old->machine, next->machine);
 }
 
-static int check_stream(const struct sfd_stream_config *old, const struct sfd_stream_config *next,
-			struct sf_why *why)
-{
-	const char *name = old->name;
-	struct value was;
-	struct value is;
-
-	if (old->layout.format != next->layout.format) {
-		was = text_of(sf_format_name(old->layout.format));
-		is = text_of(sf_format_name(next->layout.format));
-		return refuse(name, "format", &was, &is, RENAME, why);
-	}
-	/* No padding but a byte that is zero. */
-	if (memcmp(&old->layout, &next->layout, sizeof(old->layout)) != 0) {
-		was = layout_of(&old->layout);
-		is = layout_of(&next->layout);
-		return refuse(name, "layout", &was, &is, RENAME, why);
-	}
-	if (!same_nodes(old, next)) {
-		was = nodes_of(old);
-		is = nodes_of(next);
-		return refuse(name, "machine_id", &was, &is, RENAME, why);
-	}
-	if (old->runway_ms != next->runway_ms) {
-		was = number_of(old->runway_ms);
-		is = number_of(next->runway_ms);
-		return refuse(name, "runway_ms", &was, &is, RESTART, why);
-	}
-	/* Clients that attached under one policy may not know what another one asks of them. */
-	if (old->clock_backward != next->clock_backward) {
-		was = policy_of(old->clock_backward);
-		is = policy_of(next->clock_backward);
-		return refuse(name, "clock_backward", &was, &is, RESTART, why);
-	}
-	return 0;
-}
-
-static const struct sfd_stream_config *find(const struct sfd_config *config, const char *name)
-{
-	for (size_t i = 0; i < config->stream_count; i++)
-		if (strcmp(config->stream[i].name, name) == 0)
-			return &config->stream[i];
-	return NULL;
-}
-
 static bool has_node(const struct sfd_stream_config *stream, uint32_t node)
 {
 	for (uint32_t i = 0; i < stream->node_count; i++)
@@ -178,6 +143,53 @@ static bool share_machine(const struct sfd_stream_config *one,
 		return false;
 	*ret_id = nodes_of(one);
 	return true;
+}
+
+static int check_stream(const struct sfd_stream_config *old, const struct sfd_stream_config *next,
+			struct sf_why *why)
+{
+	const char *name = old->name;
+	struct value was;
+	struct value is;
+	struct value id;
+
+	if (old->layout.format != next->layout.format) {
+		was = text_of(sf_format_name(old->layout.format));
+		is = text_of(sf_format_name(next->layout.format));
+		return refuse(name, "format", &was, &is, RESTART_FORMAT, why);
+	}
+	/* No padding but a byte that is zero. */
+	if (memcmp(&old->layout, &next->layout, sizeof(old->layout)) != 0) {
+		was = layout_of(&old->layout);
+		is = layout_of(&next->layout);
+		return refuse(name, "layout", &was, &is,
+			      share_machine(old, next, &id) ? OTHER_ID : RESTART_LAYOUT, why);
+	}
+	if (!same_nodes(old, next)) {
+		was = nodes_of(old);
+		is = nodes_of(next);
+		return refuse(name, "machine_id", &was, &is, RESTART_ABOVE, why);
+	}
+	if (old->runway_ms != next->runway_ms) {
+		was = number_of(old->runway_ms);
+		is = number_of(next->runway_ms);
+		return refuse(name, "runway_ms", &was, &is, RESTART, why);
+	}
+	/* Clients that attached under one policy may not know what another one asks of them. */
+	if (old->clock_backward != next->clock_backward) {
+		was = policy_of(old->clock_backward);
+		is = policy_of(next->clock_backward);
+		return refuse(name, "clock_backward", &was, &is, RESTART, why);
+	}
+	return 0;
+}
+
+static const struct sfd_stream_config *find(const struct sfd_config *config, const char *name)
+{
+	for (size_t i = 0; i < config->stream_count; i++)
+		if (strcmp(config->stream[i].name, name) == 0)
+			return &config->stream[i];
+	return NULL;
 }
 
 /**

@@ -9,6 +9,7 @@
 #include "tests/support/mark_file.h"
 #include "tests/support/process.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -277,6 +278,45 @@ START_TEST(start_with_another_layout_for_the_machine_id_is_refused_fc_62)
 }
 END_TEST
 
+static bool has_said(const char *part)
+{
+	return strstr(t_daemon_said(&daemon_now), part) != NULL;
+}
+
+/* What a reload refuses and points to: for the clients that stay, the stream goes on. */
+START_TEST(restart_with_another_machine_id_goes_on_above_and_keeps_the_mark)
+{
+	struct sf_client *client;
+	struct sf_cursor *cursor;
+	uint64_t last = 0;
+	char kept[32];
+
+	t_daemon_run(&daemon_now, LAYOUT, "");
+	client = t_open(daemon_now.socket, CLIENT_TIMEOUT_NS);
+	cursor = t_cursor(client);
+	for (int round = 0; round < 4; round++) {
+		last = t_next(cursor);
+		(void)snprintf(kept, sizeof(kept), "default.%u.mark", daemon_now.machine_id++);
+		t_daemon_configure(&daemon_now, LAYOUT, "");
+		ck_assert_int_eq(kill(daemon_now.pid, SIGHUP), 0);
+		T_WAIT_UNTIL(has_said("while sfd runs: restart sfd: the IDs go on above the last "
+				      "ones, and the mark of the old ids is kept"),
+			     10000);
+		if (round % 2)
+			t_daemon_kill(&daemon_now);
+		else
+			t_daemon_stop(&daemon_now);
+		ck_assert_int_eq(truncate(daemon_now.log, 0), 0);
+		ck_assert_uint_gt(start_and_take(1), last);
+		ck_assert_uint_gt(t_next(cursor), last);
+		ck_assert_int_eq(access(t_path(daemon_now.state_dir, kept), F_OK), 0);
+	}
+	sf_cursor_close(cursor);
+	sf_close(client);
+	t_daemon_stop(&daemon_now);
+}
+END_TEST
+
 START_TEST(start_without_directories_makes_them)
 {
 	t_daemon_init(&daemon_now, 0);
@@ -324,6 +364,7 @@ int main(int argc, char **argv)
 		start_with_a_spoilt_runtime_record_gives_larger_ids,
 		start_with_directories_in_the_way_is_refused,
 		start_with_another_layout_for_the_machine_id_is_refused_fc_62,
+		restart_with_another_machine_id_goes_on_above_and_keeps_the_mark,
 		start_without_directories_makes_them,
 		start_with_a_read_only_state_directory_is_refused_fc_85,
 	};

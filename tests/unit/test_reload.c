@@ -102,19 +102,24 @@ static const struct {
 	 "loop cannot change from auto to poll while sfd runs: restart sfd"},
 	{"layout = twitter\n", "layout = discord\n",
 	 "stream a: layout cannot change from t41 n10 s12 epoch=1288834974657 tick=1ms to "
-	 "t42 w5 p5 s12 epoch=1420070400000 tick=1ms while sfd runs: give the stream another name"},
+	 "t42 w5 p5 s12 epoch=1420070400000 tick=1ms while sfd runs: give it another machine_id "
+	 "as well, and restart sfd"},
+	{"layout = twitter\nmachine_id = 1-2\n", "layout = discord\nmachine_id = 2-4\n",
+	 "while sfd runs: give it another machine_id as well, and restart sfd"},
+	{"layout = twitter\nmachine_id = 1-2\n", "layout = discord\nmachine_id = 3\n",
+	 "tick=1ms while sfd runs: restart sfd, but the IDs will not go on above the last ones, or "
+	 "add a stream for it"},
 	{"format = hound\nmachine_id = 0x10\n", "format = ulid\n",
-	 "stream h: format cannot change from hound to ulid while sfd runs: give the stream "
-	 "another name"},
+	 "stream h: format cannot change from hound to ulid while sfd runs: restart sfd, if its "
+	 "clients are ready for that, or add a stream for it"},
 	{"machine_id = 1-2\n", "machine_id = 1-3\n",
-	 "stream a: machine_id cannot change from 1-2 to 1-3 while sfd runs: give the stream "
-	 "another name"},
+	 "stream a: machine_id cannot change from 1-2 to 1-3 while sfd runs: restart sfd: the IDs "
+	 "go on above the last ones, and the mark of the old ids is kept"},
 	{"machine_id = 1-2\n", "machine_id = 1,3\n",
-	 "stream a: machine_id cannot change from 1-2 to 1,3 while sfd runs: give the stream "
-	 "another name"},
+	 "stream a: machine_id cannot change from 1-2 to 1,3 while sfd runs: restart sfd: "},
 	{"machine_id = 0x10\n", "machine_id = 0x11\n",
 	 "stream h: machine_id cannot change from 0x000000000010 to 0x000000000011 while sfd "
-	 "runs: give the stream another name"},
+	 "runs: restart sfd: "},
 	{"runway_ms = 3000\n", "runway_ms = 4000\n",
 	 "stream a: runway_ms cannot change from 3000 to 4000 while sfd runs: restart sfd"},
 	{"clock_backward = slew\n", "clock_backward = wait\n",
