@@ -31,6 +31,18 @@ static const char *meanwhile(uint64_t clock_behind)
 	return text[clock_behind];
 }
 
+/**
+ * What helps against a lead that is no fault of the clock of now. A stream of the same name goes on
+ * above its last ID whatever machine id it has, as long as this boot's record is there; one with
+ * the same machine id always does.
+ */
+static const char *remedy(const struct sfd_stream_config *config)
+{
+	return config->node_count > 0 || config->layout.format == SF_FORMAT_HOUND
+		       ? "a stream of another name and machine id"
+		       : "a stream of another name";
+}
+
 /** "embedded time runs at half speed until it has caught up, in 2h00m, at ...; ..." */
 static void behind_words(const struct sfd_stream *stream, char text[BEHIND_MAX])
 {
@@ -39,16 +51,17 @@ static void behind_words(const struct sfd_stream *stream, char text[BEHIND_MAX])
 	int64_t wall_ms = sfd_clock_now().wall_ns / NS_PER_MS;
 	char left[SF_WORDS_MAX];
 	char date[SF_WORDS_MAX];
+	int length;
 
 	sf_duration_words(left_ms, left);
 	sf_time_words(wall_ms + left_ms, date);
-	(void)snprintf(text, BEHIND_MAX, "%s until it has caught up, in %s, at %s%s",
-		       meanwhile(sfd_stats_get(stats, SF_COUNTER_clock_behind)), left, date,
-		       left_ms < DAY_MS
-			       ? ""
-			       : "; if it is wrong, set it, a forward step is taken at once; if it "
-				 "was wrong before, only another machine id begins at the right "
-				 "time");
+	length = snprintf(text, BEHIND_MAX, "%s until it has caught up, in %s, at %s",
+			  meanwhile(sfd_stats_get(stats, SF_COUNTER_clock_behind)), left, date);
+	if (left_ms >= DAY_MS)
+		(void)snprintf(text + length, BEHIND_MAX - (size_t)length,
+			       "; if it is wrong, set it, a forward step is taken at once; if it "
+			       "was wrong before, %s begins at the right time",
+			       remedy(stream->config));
 }
 
 /** The wall went back while no sfd ran, or the mark lies ahead of it. */

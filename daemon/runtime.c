@@ -196,8 +196,10 @@ static int open_in(const struct purpose *purpose, struct sfd_runtime **ret_runti
 		if (r < 0)
 			return r;
 		if (*reason != '\0')
-			sfd_log(SFD_LOG_INFO, "%s/%s %s; it was made anew, the durable mark counts",
-				purpose->dir, purpose->name, reason);
+			sfd_log(SFD_LOG_INFO, "%s/%s %s; it was made anew, %s", purpose->dir,
+				purpose->name, reason,
+				found.horizon > 0 ? "and the IDs go on above those"
+						  : "the durable mark counts");
 	}
 	*ret_found = found;
 	return 0;

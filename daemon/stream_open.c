@@ -209,7 +209,8 @@ static int refuse_end(const struct sfd_stream *stream, uint64_t above, struct sf
 	if (above >= sf_shm_last_tick(layout))
 		(void)snprintf(why->text, sizeof(why->text),
 			       "stream %s: IDs up to the layout's end, %s, may have been given: "
-			       "choose another machine id, or a layout with a later end",
+			       "choose another machine id, in a stream of another name or with a "
+			       "layout that has a later end",
 			       stream->config->name, end);
 	else
 		(void)snprintf(why->text, sizeof(why->text),

@@ -77,7 +77,8 @@ START_TEST(fc18_reboot_with_a_clock_a_fortnight_or_decades_back_goes_by_policy)
 			     "until it has caught up, in ");
 	t_daemon_assert_said(&t_clocks_daemon,
 			     "if it is wrong, set it, a forward step is taken at "
-			     "once; if it was wrong before, only another machine id");
+			     "once; if it was wrong before, a stream of another name and "
+			     "machine id begins at the right time");
 }
 END_TEST
 

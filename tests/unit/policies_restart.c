@@ -7,6 +7,7 @@
 #include "tests/unit/policies_suite.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 /* At half speed the ring before is over, and the tick above it has begun. */
 #define SLEW_NS                                                                                    \
@@ -327,6 +328,45 @@ START_TEST(fc25_start_with_the_format_of_before_gives_larger_ids)
 }
 END_TEST
 
+static const struct {
+	const char *layout;
+	const char *name;
+	uint32_t node; /* 5 as before, or 6 */
+	bool is_boot;
+	bool is_right;
+} beginnings[] = {
+	{"snowflakex", "default", 6, false, false}, /* the record of this boot speaks of the name */
+	{"snowflakex", "other", 5, true, false},    /* the mark speaks of the machine id */
+	{"snowflakex", "other", 6, false, true},    {"snowflakex", "default", 6, true, true},
+	{"ulid", "default", 0, true, false},        {"ulid", "other", 0, false, true},
+};
+
+/* What the log advises, and what it does not. */
+START_TEST(start_after_a_clock_that_was_wrong_begins_at_the_right_time_elsewhere)
+{
+	const int64_t wrong = INT64_C(365) * 24 * T_HOUR;
+	struct sf_wide id = {0, 0};
+
+	t_stream_init(&(struct t_stream_setup){.layout = beginnings[_i].layout});
+	t_stream_step(wrong);
+	t_stream_run(T_SECOND);
+	t_stream_take(t_stream_cursor, &id);
+	t_stream_kill();
+	t_stream_step(-wrong);
+	(void)snprintf(t_stream_config.name, sizeof(t_stream_config.name), "%s",
+		       beginnings[_i].name);
+	t_stream_config.node[0] = beginnings[_i].node;
+	if (beginnings[_i].is_boot)
+		t_stream_reboot();
+	t_stream_start(SFD_CLOCK_SLEW);
+	ck_assert_int_eq(t_stream_shown() - t_stream_wall() < T_SECOND, beginnings[_i].is_right);
+	ck_assert_int_eq(t_stream.ring.shm.grants->first_tick < t_stream_tick_of(&id),
+			 beginnings[_i].is_right);
+	t_stream_reopen_client();
+	t_stream_deinit();
+}
+END_TEST
+
 void t_add_policies_restart(Suite *suite)
 {
 	TCase *restart = tcase_create("restart");
@@ -347,5 +387,8 @@ void t_add_policies_restart(Suite *suite)
 	tcase_add_loop_test(restart, start_that_takes_long_is_not_behind, 0, T_POLICY_ROWS);
 	tcase_add_loop_test(restart, fc25_start_with_another_format_begins_anew, 0, 8);
 	tcase_add_test(restart, fc25_start_with_the_format_of_before_gives_larger_ids);
+	tcase_add_loop_test(restart,
+			    start_after_a_clock_that_was_wrong_begins_at_the_right_time_elsewhere,
+			    0, T_COUNT(beginnings));
 	suite_add_tcase(suite, restart);
 }
