@@ -304,10 +304,11 @@ static int stop_being_root(const struct sfd_config *config, bool is_first, struc
 	if (r < 0 || (account->is_named && account->uid == 0))
 		return r;
 	if (!sfd_account_is_known(account)) {
-		sfd_log(SFD_LOG_WARNING,
-			"running as root, since there is no user " SFD_ACCOUNT_DEFAULT
-			": make it (systemd-sysusers, or useradd --system " SFD_ACCOUNT_DEFAULT
-			"), or say user = root");
+		if (is_first) /* of a hand-over the one before has told */
+			sfd_log(SFD_LOG_WARNING,
+				"running as root, since there is no user " SFD_ACCOUNT_DEFAULT
+				": make it (systemd-sysusers, or useradd "
+				"--system " SFD_ACCOUNT_DEFAULT "), or say user = root");
 		return 0;
 	}
 	r = give("runtime", config->runtime_dir, RUNTIME_MODE, account, why);

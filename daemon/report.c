@@ -17,6 +17,8 @@
 
 /** Room for what is said of a wall that is behind. */
 #define BEHIND_MAX 400
+/** Room for what a stream is. */
+#define DESCRIPTION_MAX 240
 
 /** What holds until a wall that is behind has caught up. */
 static const char *meanwhile(uint64_t clock_behind)
@@ -79,26 +81,37 @@ static void log_lead(const struct sfd_stream *stream)
 		stream->config->name, lead, text);
 }
 
-static void log_stream(const struct sfd_stream *stream)
+/** "machine id 7, layout twitter (t41 n10 s12 ...)" */
+static void describe(const struct sfd_stream_config *config, char text[DESCRIPTION_MAX])
 {
-	const struct sfd_stream_config *config = stream->config;
 	char layout[SF_LAYOUT_TEXT_MAX] = "?";
 	char nodes[64];
 	const char *name = sf_layout_name(&config->layout);
 
 	if (config->layout.format == SF_FORMAT_HOUND) {
-		sfd_log(SFD_LOG_INFO, "stream %s: format hound, machine id 0x%012llx", config->name,
-			(unsigned long long)config->machine);
+		(void)snprintf(text, DESCRIPTION_MAX, "format hound, machine id 0x%012llx",
+			       (unsigned long long)config->machine);
 		return;
 	}
 	if (config->layout.format != SF_FORMAT_SNOWFLAKE) {
-		sfd_log(SFD_LOG_INFO, "stream %s: format %s", config->name, name);
+		(void)snprintf(text, DESCRIPTION_MAX, "format %s", name);
 		return;
 	}
 	(void)sf_layout_format(&config->layout, layout, sizeof(layout));
 	sfd_nodes_format(config->node, config->node_count, nodes, sizeof(nodes));
-	sfd_log(SFD_LOG_INFO, "stream %s: machine id %s, layout %s%s%s%s", config->name, nodes,
-		name ? name : "", name ? " (" : "", layout, name ? ")" : "");
+	(void)snprintf(text, DESCRIPTION_MAX, "machine id %s, layout %s%s%s%s", nodes,
+		       name ? name : "", name ? " (" : "", layout, name ? ")" : "");
+}
+
+/** @param is_added by a new configuration */
+static void log_stream(const struct sfd_stream *stream, bool is_added)
+{
+	char text[DESCRIPTION_MAX];
+
+	describe(stream->config, text);
+	sfd_log(SFD_LOG_INFO, "%sstream %s%s: %s", is_added ? "reloaded: " : "",
+		stream->config->name, is_added ? " added" : "", text);
+	log_lead(stream);
 }
 
 static void log_steps(const struct sfd_stream *stream)
@@ -168,8 +181,55 @@ static void report_state(struct sfd_stream *stream)
 
 void sfd_report_start(struct sfd_stream *stream)
 {
-	log_stream(stream);
-	log_lead(stream);
+	log_stream(stream, false);
+}
+
+static bool is_configured(const struct sfd_stream *stream, size_t stream_count, const char *name,
+			  size_t length)
+{
+	for (size_t i = 0; i < stream_count; i++)
+		if (strncmp(stream[i].config->name, name, length) == 0 &&
+		    stream[i].config->name[length] == '\0')
+			return true;
+	return false;
+}
+
+/** By the rings that nobody wants any more. */
+static void log_gone(const struct sfd_handover *handover, const struct sfd_stream *stream,
+		     size_t stream_count)
+{
+	static const char suffix[] = ".grants"; /* see sfd_handover_add_stream() */
+
+	for (size_t i = 0; i < handover->passed_count; i++) {
+		const char *name = handover->passed[i].name;
+		size_t length = strlen(name);
+
+		if (length < sizeof(suffix))
+			continue;
+		length -= sizeof(suffix) - 1;
+		if (strcmp(name + length, suffix) == 0 &&
+		    !is_configured(stream, stream_count, name, length))
+			sfd_log(SFD_LOG_INFO, "reloaded: stream %.*s gone", (int)length, name);
+	}
+}
+
+void sfd_report_taken_over(const struct sfd_handover *handover, struct sfd_stream *stream,
+			   size_t stream_count)
+{
+	size_t staying = 0;
+
+	for (size_t i = 0; i < stream_count; i++) {
+		if (stream[i].adopted) {
+			(void)sfd_stream_has_stepped(&stream[i]); /* told by the one before */
+			staying++;
+			continue;
+		}
+		log_stream(&stream[i],
+			   sfd_handover_legacy(handover, stream[i].config->name).grants_fd < 0);
+	}
+	log_gone(handover, stream, stream_count);
+	sfd_log(SFD_LOG_INFO, "%zu stream%s taken over from sfd %s", staying,
+		staying == 1 ? "" : "s", handover->version);
 }
 
 void sfd_report_news(struct sfd_stream *stream)

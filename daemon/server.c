@@ -124,6 +124,7 @@ static int lock_all(struct sfd_server *server)
 static int open_streams(struct sfd_server *server)
 {
 	const struct sfd_config *config = server->config;
+	const bool is_first = server->handover->previous_fd < 0;
 	char boot_id[40];
 	struct sf_why why = {0};
 
@@ -143,8 +144,11 @@ static int open_streams(struct sfd_server *server)
 
 		if (error < 0)
 			return sfd_server_complain(error, &why, own->name);
-		sfd_report_start(&server->stream[server->stream_count]);
+		if (is_first)
+			sfd_report_start(&server->stream[server->stream_count]);
 	}
+	if (!is_first)
+		sfd_report_taken_over(server->handover, server->stream, server->stream_count);
 	return 0;
 }
 
@@ -170,6 +174,13 @@ static void on_step(struct sfd_request *request, int result)
 	sfd_beat_kick(&server->beat);
 }
 
+void sfd_server_report(struct sfd_server *server)
+{
+	for (size_t i = 0; i < server->stream_count; i++)
+		sfd_report_news(&server->stream[i]);
+	sfd_report_sync(&server->sync_told);
+}
+
 static void on_news(struct sfd_request *request, int result)
 {
 	struct sfd_server *server = request->owner;
@@ -178,9 +189,7 @@ static void on_news(struct sfd_request *request, int result)
 	if (result < 0)
 		return;
 	(void)!read(server->news_fd, &count, sizeof(count));
-	for (size_t i = 0; i < server->stream_count; i++)
-		sfd_report_news(&server->stream[i]);
-	sfd_report_sync(&server->sync_told); /* news come every ten seconds, if nothing happens */
+	sfd_server_report(server); /* news come every ten seconds, if nothing happens */
 	sfd_marks_raise(&server->marks);
 }
 
@@ -361,6 +370,8 @@ static int start(struct sfd_server *server)
 	if (error < 0)
 		return sfd_server_complain(error, &why, "beat thread");
 	server->beating = true;
+	if (!is_first) /* the one before has told */
+		server->sync_told = sfd_sync_read().state;
 	sfd_report_sync(&server->sync_told);
 	/* Last: whoever finds the socket finds a daemon that publishes. */
 	error = open_control(server, &why);

@@ -48,6 +48,9 @@ struct sfd_server {
 /** Logs the sentence, or what failed. @return `error` */
 int sfd_server_complain(int error, const struct sf_why *why, const char *what);
 
+/** Logs what has changed of the streams' clocks, and of the kernel's. */
+void sfd_server_report(struct sfd_server *server);
+
 /** A peer asks for an upgrade (sfd_control_setup.upgrade). */
 int sfd_server_upgrade(void *owner, const char *path);
 /** The next program has been asked (sfd_upgrade.checked). */

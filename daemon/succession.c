@@ -143,6 +143,7 @@ int sfd_server_hand_over(struct sfd_server *server)
 	sfd_log(SFD_LOG_INFO, "handing over to %s", server->upgrade.path);
 	sfd_beat_pause(&server->beat);
 	server->beating = false;
+	sfd_server_report(server); /* the next one takes it for told */
 	error = describe(server, &draft);
 	if (error == 0) {
 		error = sfd_handover_exec(&draft, server->upgrade.path, server->argv);

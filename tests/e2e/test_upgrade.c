@@ -401,6 +401,48 @@ static bool has_stream(const char *name)
 	return length >= sizeof(reply.head) && reply.head.status == 0;
 }
 
+static unsigned count_said(const char *part)
+{
+	unsigned count = 0;
+
+	for (const char *at = t_daemon_said(&daemon_now); (at = strstr(at, part)) != NULL; at++)
+		count++;
+	return count;
+}
+
+/** Reloads, and waits until that is done. */
+static void reload(void)
+{
+	unsigned before = count_said("info: serving ");
+
+	ck_assert_int_eq(kill(daemon_now.pid, SIGHUP), 0);
+	T_WAIT_UNTIL(count_said("info: serving ") == before + 1, 10000);
+}
+
+START_TEST(hand_over_logs_what_has_changed_and_no_start)
+{
+	t_daemon_run(&daemon_now, LAYOUT, "");
+	upgrade_to_itself();
+	t_daemon_assert_said(&daemon_now, "info: 1 stream taken over from sfd " SF_VERSION);
+	t_daemon_configure(&daemon_now, LAYOUT, "[stream more]\nformat = ulid\n");
+	reload();
+	t_daemon_assert_said(&daemon_now, "info: reloaded: stream more added: format ulid\n");
+	reload();
+	t_daemon_assert_said(&daemon_now, "info: 2 streams taken over from sfd " SF_VERSION);
+	t_daemon_configure(&daemon_now, LAYOUT, "");
+	reload();
+	t_daemon_assert_said(&daemon_now, "info: reloaded: stream more gone\n");
+	ck_assert_uint_eq(count_said("stream default"), 1);
+	ck_assert_uint_eq(count_said("reloaded: "), 2);
+	ck_assert_uint_le(count_said("clock is"), 1);
+	ck_assert_uint_le(count_said("running as"), 1);
+	t_daemon_stop(&daemon_now);
+	t_daemon_start(&daemon_now);
+	ck_assert_uint_eq(count_said("stream default: machine id"), 2);
+	t_daemon_stop(&daemon_now);
+}
+END_TEST
+
 START_TEST(sighup_takes_over_streams_and_refuses_what_ids_are_made_of)
 {
 	struct t_load *load;
@@ -462,6 +504,7 @@ int main(int argc, char **argv)
 		upgrade_with_other_directories_returns_to_the_one_before,
 		upgrade_without_a_readable_mark_is_refused,
 		upgrade_by_another_user_is_refused,
+		hand_over_logs_what_has_changed_and_no_start,
 		sighup_takes_over_streams_and_refuses_what_ids_are_made_of,
 		sigterm_during_an_upgrade_stops_cleanly,
 	};
