@@ -64,6 +64,32 @@ void sfctl_clock_end(const struct sf_control_stats *stats, char text[SFCTL_CLOCK
 	(void)snprintf(text, SFCTL_CLOCK_TEXT_MAX, "in %s, at %s", left, date);
 }
 
+/** What helps; a lead that long is no matter of slewing or of a runway. */
+static const char *lead_remedy(const struct sf_control_stats *stats)
+{
+	if ((int64_t)counter(stats, SF_COUNTER_wall_offset_us) <= SFCTL_CLOCK_LEAD_MOST_US)
+		return "set the clock, if it is wrong: a forward step is taken at once";
+	if (stats->node_count > 0 || stats->layout.format == SF_FORMAT_HOUND)
+		return "more than 4h come of a clock that is or was wrong: set it, if it is, a "
+		       "forward step is taken at once; else a stream of another name and machine "
+		       "id begins at the right time";
+	return "more than 4h come of a clock that is or was wrong: set it, if it is, a forward "
+	       "step is taken at once; else a stream of another name begins at the right time";
+}
+
+void sfctl_clock_lead(const struct sf_control_stats *stats, char text[SFCTL_CLOCK_LEAD_MAX])
+{
+	const char *meanwhile = sfctl_clock_meanwhile(stats);
+	char offset[SFCTL_CLOCK_TEXT_MAX];
+	char end[SFCTL_CLOCK_TEXT_MAX];
+
+	sfctl_clock_offset(stats, offset);
+	sfctl_clock_end(stats, end);
+	(void)snprintf(text, SFCTL_CLOCK_LEAD_MAX,
+		       "embedded time is %.60s: %.40s until the wall has caught up, %.80s; %s",
+		       offset, meanwhile ? meanwhile : "IDs go on", end, lead_remedy(stats));
+}
+
 void sfctl_clock_sync(const struct sf_control_stats *stats, char text[SFCTL_CLOCK_TEXT_MAX])
 {
 	char most[SF_WORDS_MAX];

@@ -105,25 +105,24 @@ static void check_state(struct sfctl_doctor *doctor, const struct sf_control_sta
 static void check_time(struct sfctl_doctor *doctor, const struct sf_control_stats *stats)
 {
 	int64_t us = (int64_t)sfctl_counter(stats, SF_COUNTER_wall_offset_us);
-	const char *meanwhile = sfctl_clock_meanwhile(stats);
-	char offset[SFCTL_CLOCK_TEXT_MAX];
-	char text[SFCTL_CLOCK_TEXT_MAX];
+	enum sfctl_level level =
+		us > SFCTL_CLOCK_LEAD_MOST_US ? SFCTL_LEVEL_FAILURE : SFCTL_LEVEL_WARNING;
+	char text[SFCTL_CLOCK_LEAD_MAX];
 
-	sfctl_clock_offset(stats, offset);
-	sfctl_clock_end(stats, text);
-	if (meanwhile)
-		sfctl_doctor_add(doctor, SFCTL_LEVEL_WARNING, stats->stream, "time",
-				 "embedded time is %s: %s until the wall has caught up, %s; set "
-				 "the clock, if it is wrong: a forward step is taken at once",
-				 offset, meanwhile, text);
-	else if (us > OFFSET_MOST_US || us < -OFFSET_MOST_US)
-		sfctl_doctor_add(doctor, SFCTL_LEVEL_WARNING, stats->stream, "time",
+	if (sfctl_clock_meanwhile(stats)) {
+		sfctl_clock_lead(stats, text);
+		sfctl_doctor_add(doctor, level, stats->stream, "time", "%s", text);
+		return;
+	}
+	sfctl_clock_offset(stats, text);
+	if (us > OFFSET_MOST_US || us < -OFFSET_MOST_US)
+		sfctl_doctor_add(doctor, level, stats->stream, "time",
 				 "embedded time is %s: sfd did not get to run; look again, and at "
 				 "the load of the host",
-				 offset);
+				 text);
 	else
 		sfctl_doctor_add(doctor, SFCTL_LEVEL_OK, stats->stream, "time",
-				 "embedded time is %s", offset);
+				 "embedded time is %s", text);
 }
 
 static void check_layout(struct sfctl_doctor *doctor, const struct sf_control_stats *stats)

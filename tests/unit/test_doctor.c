@@ -29,6 +29,7 @@ static void make_well(void)
 	stats = (struct sf_control_stats){.stream = "default",
 					  .state = SF_SHM_RUNNING,
 					  .runway_ticks = 3000,
+					  .node_count = 1,
 					  .now_unix_ns = NOW_MS * 1000000};
 	ck_assert_int_eq(sf_layout_parse("twitter", &stats.layout, NULL), 0);
 	set(SF_COUNTER_clock_sync, 1);
@@ -108,26 +109,46 @@ static const struct {
 	int64_t behind;
 	int64_t offset_us;
 	int64_t left_ms;
+	enum sfctl_level level;
 	const char *text;
 } leads[] = {
-	{1, HOUR_MS * 1000, 2 * HOUR_MS,
+	{1, HOUR_MS * 1000, 2 * HOUR_MS, SFCTL_LEVEL_WARNING,
 	 "embedded time is 1h00m ahead of the wall: time runs at half speed until the wall has "
 	 "caught up, in 2h00m, at 2026-01-01T02:00:00Z; set the clock"},
-	{4, 56 * YEAR_MS * 1000, 56 * YEAR_MS,
+	{1, 4 * HOUR_MS * 1000, 8 * HOUR_MS, SFCTL_LEVEL_WARNING, "set the clock"},
+	{1, 4 * HOUR_MS * 1000 + 1, 8 * HOUR_MS, SFCTL_LEVEL_FAILURE,
+	 "in 8h00m, at 2026-01-01T08:00:00Z; more than 4h come of a clock that is or was wrong: "
+	 "set it, if it is, a forward step is taken at once; else a stream of another name and "
+	 "machine id begins at the right time"},
+	{4, 56 * YEAR_MS * 1000, 56 * YEAR_MS, SFCTL_LEVEL_FAILURE,
 	 "embedded time is 56y0d ahead of the wall: ticks are borrowed until the wall has caught "
 	 "up, in 56y0d, at 2082-01-01"},
-	{2, 5000, 5, "5000us ahead of the wall: callers wait until the wall has caught up, in 5ms"},
-	{3, 90000000, 90000, "1m30s ahead of the wall: callers are refused until"},
-	{77, 90000000, INT64_MAX, "another policy holds until the wall has caught up, in 292y"},
+	{2, 5000, 5, SFCTL_LEVEL_WARNING,
+	 "5000us ahead of the wall: callers wait until the wall has caught up, in 5ms"},
+	{3, 90000000, 90000, SFCTL_LEVEL_WARNING,
+	 "1m30s ahead of the wall: callers are refused until"},
+	{77, 90000000, INT64_MAX, SFCTL_LEVEL_WARNING,
+	 "another policy holds until the wall has caught up, in 292y"},
 };
 
-START_TEST(fc15_wall_that_is_behind_is_a_warning_with_its_end)
+START_TEST(fc15_wall_that_is_behind_is_found_with_its_end)
 {
 	set(SF_COUNTER_clock_behind, leads[_i].behind);
 	set(SF_COUNTER_wall_offset_us, leads[_i].offset_us);
 	set(SF_COUNTER_clock_behind_ms, leads[_i].left_ms);
 	examine();
-	assert_found("time", SFCTL_LEVEL_WARNING, leads[_i].text);
+	assert_found("time", leads[_i].level, leads[_i].text);
+}
+END_TEST
+
+START_TEST(far_lead_of_ids_without_a_machine_id_needs_another_name_alone)
+{
+	ck_assert_int_eq(sf_layout_of_format(SF_FORMAT_ULID, &stats.layout), 0);
+	stats.node_count = 0;
+	set(SF_COUNTER_clock_behind, 1);
+	set(SF_COUNTER_wall_offset_us, 5 * HOUR_MS * 1000);
+	examine();
+	assert_found("time", SFCTL_LEVEL_FAILURE, "else a stream of another name begins at");
 }
 END_TEST
 
@@ -206,8 +227,9 @@ int main(void)
 	tcase_add_test(cases, stream_that_is_well_has_nothing);
 	tcase_add_loop_test(cases, fc18_state_that_gives_no_ids_is_a_failure, 0,
 			    sizeof(states) / sizeof(states[0]));
-	tcase_add_loop_test(cases, fc15_wall_that_is_behind_is_a_warning_with_its_end, 0,
+	tcase_add_loop_test(cases, fc15_wall_that_is_behind_is_found_with_its_end, 0,
 			    sizeof(leads) / sizeof(leads[0]));
+	tcase_add_test(cases, far_lead_of_ids_without_a_machine_id_needs_another_name_alone);
 	tcase_add_test(cases, time_is_followed_within_ten_milliseconds);
 	tcase_add_test(cases, clock_that_is_not_synchronised_is_a_warning);
 	tcase_add_test(cases, layout_that_ends_within_a_year_is_a_warning);
