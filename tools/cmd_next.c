@@ -4,14 +4,19 @@
  * sfctl next: takes IDs and prints them. Prints nothing for an ID that it did not get. Main thread.
  */
 #include "tools/batch.h"
+#include "tools/cause.h"
 #include "tools/client.h"
 #include "tools/number.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #define COUNT_MAX 1000000000
 #define TIMEOUT_MS_MAX 86400000
+#define TIMEOUT_NS_DEFAULT INT64_C(5000000000)
+/* Who waits for longer wants to know for what. */
+#define PATIENCE_NS INT64_C(1000000000)
 
 static const char help[] =
 	"Usage: sfctl next [OPTION]...\n"
@@ -30,7 +35,7 @@ static const char help[] =
 	"  --ordered         each ID is larger than every ID that anyone on this host was\n"
 	"                    given before it; slower\n" SFCTL_GLOBAL_HELP "\n"
 	"When IDs run out in the middle, those printed are good, and the exit status is\n"
-	"1.\n"
+	"1. Who gets none within a second reads on stderr what the stream waits for.\n"
 	"\n"
 	"Examples:\n"
 	"  sfctl next\n"
@@ -53,6 +58,13 @@ struct request {
 	enum format format;
 	bool has_format;
 	bool is_ordered;
+};
+
+struct run {
+	const struct sfctl *sfctl;
+	const struct request *request;
+	struct sf_cursor *cursor;
+	bool told; /* what the stream waits for */
 };
 
 /** Index of a word in a list, or -1. */
@@ -198,9 +210,49 @@ static void print_id(enum format format, const struct sfctl_batch *batch, size_t
 	(void)fwrite(text, 1, length, stdout);
 }
 
-static int print_all(const struct sfctl *sfctl, struct sf_cursor *cursor, struct sfctl_batch *batch,
-		     const struct request *request)
+/**
+ * Takes one ID and says, when there is none within a moment, what keeps the stream from giving any;
+ * then waits on. @return as sfctl_batch_take()
+ */
+static int take_first(struct run *run, struct sfctl_batch *batch, size_t *ret_got,
+		      struct sf_why *why)
 {
+	const struct request *request = run->request;
+	const int64_t rest_ns = request->timeout_ns - PATIENCE_NS;
+	char cause[SFCTL_CAUSE_MAX];
+	int error;
+
+	if (request->wait == SF_WAIT_NONE || rest_ns <= 0)
+		return sfctl_batch_take(batch, run->cursor, 1, ret_got, why);
+	(void)sf_cursor_set_wait(run->cursor, request->wait, PATIENCE_NS);
+	error = sfctl_batch_take(batch, run->cursor, 1, ret_got, why);
+	if (error == -ETIMEDOUT) {
+		run->told = sfctl_cause_ask(run->sfctl, cause);
+		if (run->told)
+			(void)sfctl_fail(run->sfctl, "stream %.40s is %s",
+					 sfctl_stream_name(run->sfctl), cause);
+		(void)sf_cursor_set_wait(run->cursor, request->wait, rest_ns);
+		error = sfctl_batch_take(batch, run->cursor, 1, ret_got, why);
+	}
+	(void)sf_cursor_set_wait(run->cursor, request->wait, request->timeout_ns);
+	return error;
+}
+
+/** What the library says and, unless that was told, what sfd says of the stream. */
+static int fail(const struct run *run, uint64_t done, const struct sf_why *why)
+{
+	char cause[SFCTL_CAUSE_MAX] = "";
+	bool is_known = !run->told && sfctl_cause_ask(run->sfctl, cause);
+
+	return sfctl_fail(
+		run->sfctl, "got %llu of %llu IDs: %s%s%.40s%s%s", (unsigned long long)done,
+		(unsigned long long)run->request->count, why->text, is_known ? "; stream " : "",
+		is_known ? sfctl_stream_name(run->sfctl) : "", is_known ? " is " : "", cause);
+}
+
+static int print_all(struct run *run, struct sfctl_batch *batch)
+{
+	const struct request *request = run->request;
 	uint64_t done = 0;
 	struct sf_why why;
 	int error = 0;
@@ -209,40 +261,42 @@ static int print_all(const struct sfctl *sfctl, struct sf_cursor *cursor, struct
 		uint64_t left = request->count - done;
 		size_t got;
 
-		error = sfctl_batch_take(batch, cursor, left < SFCTL_BATCH ? left : SFCTL_BATCH,
-					 &got, &why);
+		if (done == 0)
+			error = take_first(run, batch, &got, &why);
+		else
+			error = sfctl_batch_take(batch, run->cursor,
+						 left < SFCTL_BATCH ? left : SFCTL_BATCH, &got,
+						 &why);
 		for (size_t i = 0; i < got; i++)
 			print_id(request->format, batch, i, done + i == 0);
 		done += got;
 	}
 	if (request->format == FORMAT_JSON && done > 0)
 		(void)fputs("\n]\n", stdout);
-	if (error < 0)
-		return sfctl_fail(sfctl, "got %llu of %llu IDs: %s", (unsigned long long)done,
-				  (unsigned long long)request->count, why.text);
-	return SFCTL_OK;
+	return error < 0 ? fail(run, done, &why) : SFCTL_OK;
 }
 
-static int run(const struct sfctl *sfctl, const struct sfctl_client *client,
-	       const struct request *request)
+static int take_all(struct run *run, const struct sf_client *client)
 {
-	unsigned format = sf_client_layout(client->client)->format;
+	unsigned format = sf_client_layout(client)->format;
 	struct sfctl_batch batch;
 
-	if (format != SF_FORMAT_SNOWFLAKE && request->format >= FORMAT_DEC)
-		return sfctl_usage(sfctl,
+	if (format != SF_FORMAT_SNOWFLAKE && run->request->format >= FORMAT_DEC)
+		return sfctl_usage(run->sfctl,
 				   "formats dec and hex are for 64-bit IDs, but stream %.40s holds "
 				   "%s: take text, bin or json",
-				   sf_client_stream(client->client), sf_format_name(format));
+				   sf_client_stream(client), sf_format_name(format));
 	batch.format = format;
-	batch.is_ordered = request->is_ordered;
-	return print_all(sfctl, client->cursor, &batch, request);
+	batch.is_ordered = run->request->is_ordered;
+	return print_all(run, &batch);
 }
 
 int sfctl_cmd_next(struct sfctl *sfctl, int argc, char **argv)
 {
-	struct request request = {.count = 1, .wait = SF_WAIT_SLEEP};
+	struct request request = {
+		.count = 1, .wait = SF_WAIT_SLEEP, .timeout_ns = TIMEOUT_NS_DEFAULT};
 	struct sfctl_client client;
+	struct run run;
 	int status = options_read(sfctl, argc, argv, &request);
 
 	if (status != SFCTL_GO_ON)
@@ -250,7 +304,8 @@ int sfctl_cmd_next(struct sfctl *sfctl, int argc, char **argv)
 	status = sfctl_client_open(sfctl, request.wait, request.timeout_ns, &client);
 	if (status != SFCTL_OK)
 		return status;
-	status = run(sfctl, &client, &request);
+	run = (struct run){.sfctl = sfctl, .request = &request, .cursor = client.cursor};
+	status = take_all(&run, client.client);
 	sfctl_client_close(&client);
 	return status;
 }

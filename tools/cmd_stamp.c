@@ -5,6 +5,7 @@
  * Main thread.
  */
 #include "tools/batch.h"
+#include "tools/cause.h"
 #include "tools/client.h"
 #include "tools/progress.h"
 #include "tools/sfctl.h"
@@ -57,6 +58,7 @@ struct run {
 	struct sfctl_batch batch;
 	struct sfctl_progress progress;
 	struct sfctl_stamper stamper;
+	bool got_none; /* no ID when one was needed */
 };
 
 /** The signal that was caught. */
@@ -145,6 +147,7 @@ static int take(void *data, struct sfctl_stamp_id *ret_ids, size_t count, struct
 	int error = sfctl_batch_take(&run->batch, run->cursor, count, &got, &reason);
 
 	if (error < 0) {
+		run->got_none = true;
 		SFCTL_WHY(why, "gets no ID: %.200s", reason.text);
 		return error;
 	}
@@ -172,6 +175,7 @@ static void on_done(void *data)
 static int run_all(struct run *run)
 {
 	const struct sfctl_stamper *stamper = &run->stamper;
+	char cause[SFCTL_CAUSE_MAX];
 	struct sf_why why;
 	int error = sfctl_stamper_run(&run->stamper, &why);
 
@@ -185,6 +189,9 @@ static int run_all(struct run *run)
 				 (unsigned long long)stamper->stamped);
 		return 128 + (int)caught;
 	}
+	if (error < 0 && run->got_none && sfctl_cause_ask(run->sfctl, cause))
+		return sfctl_fail(run->sfctl, "%s; stream %.40s is %s", why.text,
+				  sfctl_stream_name(run->sfctl), cause);
 	if (error < 0)
 		return sfctl_fail(run->sfctl, "%s", why.text);
 	return SFCTL_OK;

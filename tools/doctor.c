@@ -6,7 +6,7 @@
 #include "tools/doctor.h"
 
 #include "shm/words.h"
-#include "tools/clock_text.h"
+#include "tools/cause.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -60,46 +60,13 @@ void sfctl_doctor_host(struct sfctl_doctor *doctor, const struct sf_control_stat
 				: "");
 }
 
-/** Whether it is the clock that keeps the stream from giving IDs, or the mark. */
 static void check_state(struct sfctl_doctor *doctor, const struct sf_control_stats *stats)
 {
-	char wall[SF_WORDS_MAX];
-	char border[SF_WORDS_MAX];
+	char text[SFCTL_CAUSE_MAX];
+	bool is_none = sfctl_cause_state(stats, text);
 
-	sf_time_words(stats->now_unix_ns / NS_PER_MS, wall);
-	switch (stats->state) {
-	case SF_SHM_RUNNING:
-		sfctl_doctor_add(doctor, SFCTL_LEVEL_OK, stats->stream, "state", "running");
-		break;
-	case SF_SHM_WAITING:
-		sf_time_words(stats->layout.epoch_ms, border);
-		sfctl_doctor_add(doctor, SFCTL_LEVEL_FAILURE, stats->stream, "state",
-				 "waiting for clock: it shows %s, the layout begins at %s: set the "
-				 "clock, and IDs begin by themselves",
-				 wall, border);
-		break;
-	case SF_SHM_EXHAUSTED:
-		sf_time_words(sf_layout_last_ms(&stats->layout), border);
-		sfctl_doctor_add(doctor, SFCTL_LEVEL_FAILURE, stats->stream, "state",
-				 "exhausted: the clock shows %s, the layout ended %s: if the clock "
-				 "is wrong set it and restart sfd, else choose another layout",
-				 wall, border);
-		break;
-	case SF_SHM_HELD:
-		sfctl_doctor_add(doctor, SFCTL_LEVEL_FAILURE, stats->stream, "state",
-				 "held: the mark cannot be raised, %llu writes failed: see sfd's "
-				 "log, and make its state directory writable",
-				 (unsigned long long)sfctl_counter(stats, SF_COUNTER_mark_errors));
-		break;
-	case SF_SHM_BEHIND:
-		sfctl_doctor_add(doctor, SFCTL_LEVEL_FAILURE, stats->stream, "state",
-				 "behind: the wall clock went back; set it, if it is wrong, a "
-				 "forward step is taken at once");
-		break;
-	default:
-		sfctl_doctor_add(doctor, SFCTL_LEVEL_FAILURE, stats->stream, "state",
-				 "%s: start sfd again", sfctl_state_word(stats->state));
-	}
+	sfctl_doctor_add(doctor, is_none ? SFCTL_LEVEL_FAILURE : SFCTL_LEVEL_OK, stats->stream,
+			 "state", "%s", is_none ? text : "running");
 }
 
 static void check_time(struct sfctl_doctor *doctor, const struct sf_control_stats *stats)

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 /** Room for a finding's sentence. */
-#define SFCTL_FINDING_MAX 480
+#define SFCTL_FINDING_MAX 512
 
 enum sfctl_level {
 	SFCTL_LEVEL_OK,

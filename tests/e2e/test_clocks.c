@@ -41,6 +41,10 @@ static void reboot(enum t_policy policy, int64_t back_ns)
 	if (policy == T_WAIT || policy == T_REFUSE) {
 		ck_assert_int_eq(sf_next(t_clocks_cursor, &id),
 				 policy == T_WAIT ? -EAGAIN : -ETIME);
+		ck_assert_int_eq(t_clocks_sfctl("next --wait none"), 1);
+		t_clocks_assert_said("; stream default is behind: embedded time is ");
+		t_clocks_assert_said(policy == T_WAIT ? "callers wait until the wall has caught up"
+						      : "callers are refused until the wall has");
 		ck_assert_int_eq(t_clocks_sfctl("doctor"), 1);
 	} else {
 		T_WAIT_UNTIL(sf_next(t_clocks_cursor, &id) == 0, 5000);
@@ -110,6 +114,14 @@ START_TEST(fc18_start_before_the_epoch_waits_for_the_clock)
 		t_clocks_assert_said("failure  default state: waiting for clock: it shows ");
 		ck_assert_int_eq(t_clocks_sfctl("stats"), 0);
 		t_clocks_assert_said("waiting for clock");
+		ck_assert_int_eq(t_clocks_sfctl("next --timeout-ms 50"), 1);
+		t_clocks_assert_said("got 0 of 1 IDs: no ID could be given within the time-out; "
+				     "stream default is waiting for clock: it shows ");
+		t_clocks_assert_said("and IDs begin by themselves");
+		/* At once, and not at the end of a long wait. */
+		ck_assert_int_eq(t_clocks_sfctl("next --timeout-ms 1100"), 1);
+		t_clocks_assert_said("sfctl next: stream default is waiting for clock: it shows ");
+		t_clocks_assert_said("got 0 of 1 IDs: no ID could be given within the time-out\n");
 		T_WAIT_UNTIL(strstr(t_daemon_said(&t_clocks_daemon),
 				    "waiting for clock: it shows ") != NULL,
 			     5000);
@@ -144,6 +156,11 @@ START_TEST(fc18_clock_past_the_end_gives_no_id_and_says_so)
 	ck_assert_int_eq(sf_next(t_clocks_cursor, &id), -EOVERFLOW);
 	ck_assert_int_eq(t_clocks_sfctl("doctor"), 1);
 	t_clocks_assert_said("failure  default state: exhausted: the clock shows 21");
+	ck_assert_int_eq(t_clocks_sfctl("next"), 1);
+	t_clocks_assert_said("; stream default is exhausted: the clock shows 21");
+	ck_assert_int_eq(t_clocks_sfctl("stamp --input lines /etc/passwd"), 1);
+	t_clocks_assert_said("line 1 gets no ID: the layout's time field is used up");
+	t_clocks_assert_said("; stream default is exhausted: the clock shows 21");
 	t_clocks_close();
 	t_daemon_stop(&t_clocks_daemon);
 	ck_assert_int_ne(t_daemon_start_refused(&t_clocks_daemon, refusal), 0);
