@@ -30,7 +30,8 @@ static const char help[] =
 	SFCTL_JSON_HELP SFCTL_HELP_HELP "\n"
 	"A record is whole, empty, damaged (torn by a crash, cut or altered), of another\n"
 	"version, or foreign. A file that cannot be read, or that has no whole record,\n"
-	"makes the exit status 1. In JSON ticks are strings: they may exceed 2^53.\n"
+	"makes the exit status 1, and so does a stream without a mark. In JSON ticks are\n"
+	"strings: they may exceed 2^53.\n"
 	"\n"
 	"Examples:\n"
 	"  sfctl mark show\n"
@@ -60,6 +61,7 @@ struct show {
 	int is_held; /* as sfd_lock_dir_holder() has it */
 	pid_t holder;
 	json_t *marks;
+	size_t count; /* of those that are wanted */
 	int status;
 };
 
@@ -266,6 +268,7 @@ static void show_mark(struct show *show, const char *name)
 	read_mark(show->dir_fd, name, &mark);
 	if (!is_wanted(show->sfctl, &mark))
 		return;
+	show->count++;
 	if (!mark.has_content)
 		show->status = SFCTL_FAILED;
 	if (show->marks)
@@ -290,6 +293,11 @@ static int show_all(struct show *show)
 		free(entry[i]);
 	}
 	free(entry);
+	if (show->sfctl->stream && show->count == 0)
+		return sfctl_fail(show->sfctl,
+				  "there is no mark of stream %.40s in %.160s: without --stream "
+				  "all marks are shown, --state-dir names another directory",
+				  show->sfctl->stream, show->dir);
 	if (!show->marks)
 		return show->status;
 	all = json_pack("{s:s, s:b, s:O}", "state_dir", show->dir, "in_use", show->is_held != 0,

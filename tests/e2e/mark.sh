@@ -64,8 +64,16 @@ timeout 20 "$SFD_BIN" -c "$work/sfd.conf" --runtime-dir "$work/run2" --state-dir
 stop_sfd
 expect 0 show_after_a_stop 'no sfd is using it' -- mark show --state-dir "$state"
 holds show_says_how_to_set_it_elsewhere grep -q -- '--machine-id 656' "$work/out"
-expect 0 show_of_another_stream '' -- mark show --state-dir "$state" --stream other --json
-holds show_of_another_stream_is_empty jq -e '.marks == []' "$work/out"
+expect 0 show_of_a_stream '' -- mark show --state-dir "$state" --stream default --json
+holds show_of_a_stream_is_its_mark jq -e '.marks | map(.stream) == ["default"]' "$work/out"
+for json in '' --json; do
+	# shellcheck disable=SC2086 # an option or none
+	expect 1 "show_of_another_stream$json" "there is no mark of stream other in $state:" \
+		-- mark show --state-dir "$state" --stream other $json
+done
+holds show_of_another_stream_is_no_json [ ! -s "$work/out" ]
+mkdir "$work/nothing"
+expect 0 show_of_an_empty_directory 'no sfd is using it' -- mark show --state-dir "$work/nothing"
 
 # ---- show, of files that are not as they should be ----
 mkdir "$work/bad"
