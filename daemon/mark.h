@@ -21,6 +21,9 @@
  *  record of a file when the newer one is damaged. */
 #define SFD_MARK_LEAD_MS 20000u
 
+/** Room for the name of a mark file. */
+#define SFD_MARK_NAME_BYTES 96
+
 /** What a mark belongs to. */
 struct sfd_identity {
 	struct sf_layout layout;
@@ -49,6 +52,9 @@ struct sfd_mark_found {
 	bool is_of_boot;
 	/* wall clock when the mark was written, 0: never; a wall behind it has gone back since */
 	int64_t written_unix_ns;
+	/* what the stream's own file is called by now, since it is of other node ids or another
+	 * layout; empty: it is not */
+	char kept_name[SFD_MARK_NAME_BYTES];
 };
 
 /**

@@ -171,12 +171,15 @@ static int open_dir(struct sfd_mark_directory *dir, struct sf_why *why)
 
 static struct sfd_mark_found found_in(const struct sfd_mark_directory *dir)
 {
-	return (struct sfd_mark_found){
+	struct sfd_mark_found found = {
 		.tick = dir->tick,
 		.others = dir->others,
 		.written_unix_ns = dir->written_unix_ns,
 		.restarts = dir->has_own ? dir->own.restarts : 0,
 	};
+
+	memcpy(found.kept_name, dir->kept_name, sizeof(found.kept_name));
+	return found;
 }
 
 int sfd_mark_look(const char *state_dir, const char *stream, const struct sfd_identity *identity,

@@ -200,7 +200,7 @@ bool sfd_mark_is_ours(const struct sfd_mark_directory *dir)
 	       has_layout(&dir->own, &dir->identity->layout);
 }
 
-int sfd_mark_set_aside(const struct sfd_mark_directory *dir, struct sf_why *why)
+int sfd_mark_set_aside(struct sfd_mark_directory *dir, struct sf_why *why)
 {
 	char name[SFD_MARK_NAME_BYTES];
 	const uint32_t node = dir->own.node[0];
@@ -211,6 +211,7 @@ int sfd_mark_set_aside(const struct sfd_mark_directory *dir, struct sf_why *why)
 	if (errno != ENOENT || renameat(dir->fd, dir->own_name, dir->fd, name) < 0)
 		return sfd_mark_refuse(dir, dir->own_name, -errno, "set the old mark file aside",
 				       why);
+	memcpy(dir->kept_name, name, sizeof(name));
 	sfd_log(SFD_LOG_INFO,
 		"stream %s has other machine ids or another layout than before; the mark of the "
 		"old ones is kept in %s/%s",

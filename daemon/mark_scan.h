@@ -11,8 +11,6 @@
 
 #include <dirent.h>
 
-#define SFD_MARK_NAME_BYTES 96
-
 /** The marks of the directory, as seen from one stream. */
 struct sfd_mark_directory {
 	const char *path;
@@ -20,6 +18,7 @@ struct sfd_mark_directory {
 	const char *stream;
 	const struct sfd_identity *identity;
 	char own_name[SFD_MARK_NAME_BYTES];
+	char kept_name[SFD_MARK_NAME_BYTES]; /* what our file was renamed to; empty: it was not */
 	bool has_own;
 	struct sfd_mark_record own; /* valid when has_own */
 	uint64_t tick;              /* the highest that binds us */
@@ -49,6 +48,6 @@ int sfd_mark_scan(struct sfd_mark_directory *dir, struct sf_why *why);
 bool sfd_mark_is_ours(const struct sfd_mark_directory *dir);
 
 /** Renames our file to a name that is free, so that what it promises goes on being read. */
-int sfd_mark_set_aside(const struct sfd_mark_directory *dir, struct sf_why *why);
+int sfd_mark_set_aside(struct sfd_mark_directory *dir, struct sf_why *why);
 
 #endif

@@ -28,7 +28,8 @@ static const char set_help[] =
 	"Makes or raises a stream's mark, so that the sfd of this host starts above all\n"
 	"IDs that another host made with these machine ids. That sfd must have stopped;\n"
 	"its sfctl mark show says what to give here. No sfd may be running on the\n"
-	"directory.\n"
+	"directory. A mark that the stream has for other machine ids is moved, and goes\n"
+	"on counting for those.\n"
 	"\n"
 	"  --stream NAME     the stream (default: $SFD_STREAM, else \"default\")\n"
 	"  --layout LAYOUT   its layout: preset (twitter, snowflakex, discord, coola,\n"
@@ -73,6 +74,7 @@ struct set {
 	struct sfd_identity identity;
 	uint64_t machine; /* hound */
 	uint64_t tick;
+	char kept_name[SFD_MARK_NAME_BYTES]; /* of the stream's old mark; empty: it was raised */
 };
 
 enum {
@@ -345,7 +347,7 @@ static int lock_ids(const struct set *set, int *ret_fd)
 	return SFCTL_OK;
 }
 
-static int store(const struct set *set)
+static int store(struct set *set)
 {
 	struct sfd_mark_found found;
 	struct sfd_mark *mark = NULL;
@@ -354,12 +356,27 @@ static int store(const struct set *set)
 
 	if (r < 0)
 		return sfctl_fail(set->sfctl, "%s", why.text);
+	memcpy(set->kept_name, found.kept_name, sizeof(set->kept_name));
 	r = sfd_mark_set(mark, set->tick);
 	(void)sfd_mark_close(mark);
 	if (r < 0)
 		return sfctl_fail(set->sfctl, "cannot write the mark in %.160s: %s", set->dir,
 				  strerrordesc_np(-r));
 	return SFCTL_OK;
+}
+
+static int report_json(const struct set *set, const char *tick, const char *time, int64_t unix_ms)
+{
+	json_t *moved = NULL;
+	json_t *object;
+
+	if (set->kept_name[0])
+		moved = json_pack("{s:s+, s:s}", "from", set->stream, ".mark", "to",
+				  set->kept_name);
+	object = json_pack("{s:s, s:s, s:s, s:s, s:I, s:o?}", "state_dir", set->dir, "stream",
+			   set->stream, "tick", tick, "time", time, "unix_ms", (json_int_t)unix_ms,
+			   "moved", moved);
+	return sfctl_json_print(set->sfctl, object, JSON_INDENT(2));
 }
 
 static int report(const struct set *set)
@@ -371,13 +388,13 @@ static int report(const struct set *set)
 	sfctl_rfc3339_format(unix_ms, time);
 	decimal[sfctl_number_format(set->tick, decimal)] = '\0';
 	if (set->sfctl->json)
-		return sfctl_json_print(set->sfctl,
-					json_pack("{s:s, s:s, s:s, s:s, s:I}", "state_dir",
-						  set->dir, "stream", set->stream, "tick", decimal,
-						  "time", time, "unix_ms", (json_int_t)unix_ms),
-					JSON_INDENT(2));
+		return report_json(set, decimal, time, unix_ms);
 	printf("stream %s in %s: sfd will start above tick %s, %s\n", set->stream, set->dir,
 	       decimal, time);
+	if (set->kept_name[0])
+		printf("moved %s.mark to %s: it is of other machine ids or another layout, and "
+		       "goes on counting for those\n",
+		       set->stream, set->kept_name);
 	return SFCTL_OK;
 }
 
@@ -399,6 +416,7 @@ int sfctl_mark_set(struct sfctl *sfctl, int argc, char **argv)
 	set.dir = sfctl_mark_dir(sfctl, set.dir_option);
 	if (!set.dir)
 		return SFCTL_FAILED;
+	sfd_log_init(SFD_LOG_WARNING); /* what was moved is reported */
 	status = sfctl_mark_lock(sfctl, set.dir, &dir_lock);
 	if (status == SFCTL_OK)
 		status = lock_ids(&set, &ids_lock);

@@ -133,6 +133,25 @@ stop_sfd
 set_mark 0 set_with_force_lowers '' --above-tick 1000 --force
 expect 0 set_with_force_is_seen 'tick 1000,' -- mark show --state-dir "$state"
 
+# ---- set: for another machine id than before ----
+set_mark 0 set_of_the_same_machine_id_moves_nothing '' --above-time "$(ahead 60)" --json
+holds set_of_the_same_machine_id_says_so jq -e 'has("moved") and .moved == null' "$work/out"
+set_other() { # NAME TEXT ID ARGUMENT...
+	local name=$1 text=$2 id=$3
+	shift 3
+	expect 0 "$name" "$text" -- mark set --state-dir "$state" --layout "$layout" --machine-id "$id" \
+		--above-time "$(ahead 60)" "$@"
+}
+before=$(jq -r .tick "$work/out")
+set_other set_of_another_machine_id_says_what_it_moved 'moved default.mark to default.656.mark: ' 658
+holds set_of_another_machine_id_says_nothing_else [ "$(cat "$work/out" "$work/err" | wc -l)" -eq 2 ]
+set_other set_of_another_machine_id_json '' 659 --json
+holds set_json_says_what_it_moved jq -e '.moved == {from: "default.mark", to: "default.658.mark"}' "$work/out"
+"$SFCTL_BIN" mark show --state-dir "$state" --json >"$work/out"
+holds what_was_moved_is_the_old_mark jq -e --arg tick "$before" '.marks[] | select(.file == "default.656.mark")
+	| .tick == $tick and .machine_ids == [656]' "$work/out"
+set_mark 0 set_back_to_the_first_machine_id 'moved default.mark to default.659.mark: ' --above-time "$(ahead 60)"
+
 # ---- formats ----
 wide() {
 	local format=$1

@@ -131,6 +131,8 @@ START_TEST(fc62_open_with_another_node_and_layout_keeps_the_old_mark)
 	t_stderr_begin();
 	found = t_mark_found("own", &other);
 	ck_assert_ptr_nonnull(strstr(t_stderr_end(), "own.5.mark"));
+	ck_assert_str_eq(found.kept_name, "own.5.mark");
+	ck_assert_str_eq(t_mark_found("own", &other).kept_name, "");
 	ck_assert_uint_eq(found.tick, 0);
 	ck_assert_uint_eq(found.restarts, 1);
 	t_mark_store("own", &other, (uint64_t[]){90}, 1);
