@@ -16,7 +16,7 @@ static const char help[] =
 	"Looks at sfd, the host's clock and the streams (all of them, or the one that\n"
 	"--stream names). Each line begins with ok, warning or failure; what is not ok\n"
 	"names what helps.\n"
-	"\n" SFCTL_GLOBAL_HELP "\n"
+	"\n" SFCTL_SFD_ALL_HELP SFCTL_JSON_HELP SFCTL_HELP_HELP "\n"
 	"Checks: sfd answers; clock: the kernel holds its clock for synchronised; of\n"
 	"each stream: state (running, waiting for clock, exhausted, held, behind), time\n"
 	"(how far embedded time is from the wall, and when they meet; more than 4 hours\n"

@@ -19,7 +19,7 @@ static const char help[] =
 	"Shows the daemon and its streams: all of them, or the one that --stream names.\n"
 	"\n"
 	"  --watch SECONDS   again every 1 to 86400 seconds, until interrupted\n" //
-	SFCTL_GLOBAL_HELP "\n"
+	SFCTL_SFD_ALL_HELP SFCTL_JSON_HELP SFCTL_HELP_HELP "\n"
 	"The text lists at most 16 clients of a stream; --json lists all of them, as\n"
 	"\"attached_clients\", and has these integers in \"counters\":\n"
 	"\n"

@@ -69,6 +69,10 @@ enum sfctl_option {
 #define SFCTL_SFD_HELP                                                                             \
 	SFCTL_SOCKET_HELP                                                                          \
 	"  --stream NAME     stream (default: $SFD_STREAM, else \"default\")\n"
+/** The same for those that show all streams. */
+#define SFCTL_SFD_ALL_HELP                                                                         \
+	SFCTL_SOCKET_HELP                                                                          \
+	"  --stream NAME     only this stream (default: all)\n"
 #define SFCTL_JSON_HELP "  --json            print JSON\n"
 #define SFCTL_HELP_HELP "  -h, --help        print this help\n"
 #define SFCTL_GLOBAL_HELP SFCTL_SFD_HELP SFCTL_JSON_HELP SFCTL_HELP_HELP

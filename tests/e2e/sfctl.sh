@@ -122,6 +122,10 @@ for command in next decode encode stats doctor bench stamp mark "mark show" "mar
 	expect 0 "${command}_help_ends_with_examples" Examples -- $command --help
 	holds "${command}_help_has_80_columns" [ "$(awk 'length > 80' "$work/out" | wc -l)" -eq 0 ]
 done
+for command in stats doctor; do
+	expect 0 "${command}_help_says_that_all_streams_are_shown" 'only this stream (default: all)' -- $command --help
+	SFD_STREAM=other expect 0 "${command}_shows_all_streams_whatever_the_environment_says" default -- $command
+done
 expect 1 no_daemon_at_the_socket "$work/none" -- next --socket "$work/none"
 expect 1 no_such_stream other -- next --stream other
 checks=$((checks + 3))
