@@ -223,12 +223,18 @@ static void daemon_print(const struct sf_control_stats *stats)
 	       counter(stats, SF_COUNTER_beat_late_max_us, &a),
 	       counter(stats, SF_COUNTER_beats_late, &b));
 	clock_print(stats);
+	printf(LABEL " %s\n", "memory",
+	       sfctl_counter(stats, SF_COUNTER_memory_locked)
+		       ? "locked"
+		       : "not all locked, it may be paged out: see the daemon's log");
 	printf(LABEL " %s\n", "restarts", counter(stats, SF_COUNTER_restarts, &a));
 	printf(LABEL " %s attached, %s attaches, %s refused, %s bad requests\n", "clients",
 	       group(sfctl_counter(stats, SF_COUNTER_clients)).text,
 	       counter(stats, SF_COUNTER_attaches, &a),
 	       counter(stats, SF_COUNTER_attaches_refused, &b),
 	       counter(stats, SF_COUNTER_requests_bad, &c));
+	printf(LABEL " %s connections turned away at a limit\n", "",
+	       counter(stats, SF_COUNTER_connections_refused, &a));
 }
 
 static void client_print(const struct sf_control_client *client)

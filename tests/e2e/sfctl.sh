@@ -49,7 +49,12 @@ expect 2 encode_refuses_time_text '' -- encode --layout twitter --time yesterday
 
 # ---- stats ----
 expect 0 stats_text 'stream default' -- stats
+holds stats_text_tells_of_connections grep -qE '^ +0 connections turned away at a limit$' "$work/out"
+grep -E '^  memory  ' "$work/out" >"$work/memory"
 expect 0 stats_json '' -- stats --json
+locked=$(jq '.streams[0].counters.memory_locked' "$work/out")
+holds stats_text_tells_of_memory grep -qE "^  memory +$([ "$locked" -eq 1 ] && echo 'locked$' || echo 'not all locked')" \
+	"$work/memory"
 holds stats_json_counts_exactly jq -e '.streams[0].counters.ids_claimed >= 12 and .version' "$work/out"
 "$SFCTL_BIN" next -n 1000000000 >/dev/null 2>&1 &
 taker=$!
