@@ -17,11 +17,14 @@ static const char help[] =
 	"--stream names). Each line begins with ok, warning or failure; what is not ok\n"
 	"names what helps.\n"
 	"\n" SFCTL_SFD_ALL_HELP SFCTL_JSON_HELP SFCTL_HELP_HELP "\n"
-	"Checks: sfd answers; clock: the kernel holds its clock for synchronised; of\n"
-	"each stream: state (running, waiting for clock, exhausted, held, behind), time\n"
-	"(how far embedded time is from the wall, and when they meet; more than 4 hours\n"
-	"ahead is a failure, since IDs carry it), layout (its end), runway, mark,\n"
-	"capacity, clients, memory (what clients must not write).\n"
+	"Checks: kernel (what sfd and clients need of it), time source (read without a\n"
+	"system call), limits (of this user's processes); sfd answers; socket, control\n"
+	"loop, locked memory; clock: the kernel holds its clock for synchronised; of\n"
+	"each stream: access (attaches as this user), state (running, waiting for clock,\n"
+	"exhausted, held, behind), time (how far embedded time is from the wall, and\n"
+	"when they meet; more than 4 hours ahead is a failure, since IDs carry it),\n"
+	"layout (its end), runway, mark, capacity, clients, memory (what clients must\n"
+	"not write).\n"
 	"\n"
 	"Exit status: 0 ok or warnings, 1 a failure, 2 usage error.\n"
 	"\n"
@@ -53,8 +56,9 @@ static int options_read(struct sfctl *sfctl, int argc, char **argv)
 	return status;
 }
 
-/** Whatever cannot be asked is a finding, too. */
-static void examine(const struct sfctl *sfctl, struct sfctl_doctor *doctor)
+/** Of the sfd at the socket. Whatever cannot be asked is a finding, too. */
+static void examine_daemon(const struct sfctl *sfctl, struct sfctl_doctor *doctor,
+			   const char *socket)
 {
 	struct sfctl_stats stats;
 	struct sf_why why;
@@ -69,10 +73,26 @@ static void examine(const struct sfctl *sfctl, struct sfctl_doctor *doctor)
 	}
 	sfctl_doctor_add(doctor, SFCTL_LEVEL_OK, NULL, "sfd", "answers: version %s, pid %u",
 			 stats.stream[0].stats.version, stats.stream[0].stats.pid);
+	sfctl_doctor_daemon(doctor, &stats.stream[0].stats, socket);
 	sfctl_doctor_host(doctor, &stats.stream[0].stats);
-	for (uint32_t i = 0; i < stats.stream_count; i++)
+	for (uint32_t i = 0; i < stats.stream_count; i++) {
+		sfctl_doctor_access(doctor, socket, stats.stream[i].stats.stream);
 		sfctl_doctor_stream(doctor, &stats.stream[i].stats);
+	}
 	sfctl_stats_deinit(&stats);
+}
+
+static void examine(const struct sfctl *sfctl, struct sfctl_doctor *doctor)
+{
+	char *socket = NULL;
+
+	if (sfctl_socket_path(sfctl, &socket) < 0) {
+		doctor->out_of_memory = true;
+		return;
+	}
+	sfctl_doctor_system(doctor);
+	examine_daemon(sfctl, doctor, socket);
+	free(socket);
 }
 
 static json_t *findings_json(const struct sfctl_doctor *doctor, bool is_well)

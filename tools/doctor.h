@@ -39,6 +39,16 @@ void sfctl_doctor_add(struct sfctl_doctor *doctor, enum sfctl_level level, const
 		      const char *check, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 
+/** What a client needs of this host and of this user's limits, with or without an sfd. */
+void sfctl_doctor_system(struct sfctl_doctor *doctor);
+
+/** How sfd runs here, which all streams have in common. */
+void sfctl_doctor_daemon(struct sfctl_doctor *doctor, const struct sf_control_stats *stats,
+			 const char *socket);
+
+/** Whether this user may attach to a stream: attaches. */
+void sfctl_doctor_access(struct sfctl_doctor *doctor, const char *socket, const char *stream);
+
 /** The checks of the host's clock, by what sfd says of it. */
 void sfctl_doctor_host(struct sfctl_doctor *doctor, const struct sf_control_stats *stats);
 

@@ -75,13 +75,23 @@ expect 2 stats_refuses_watch '' -- stats --watch never
 expect 0 doctor_text 'ok       default state: running' -- doctor
 holds doctor_begins_each_line_with_a_level [ "$(grep -cvE '^(ok|warning|failure) +[a-z ]+: ' "$work/out")" -eq 0 ]
 expect 0 doctor_json '' -- doctor --json
-holds doctor_json_has_findings jq -e '.ok and (.findings | length == 10) and all(.findings[];
+holds doctor_json_has_findings jq -e '.ok and (.findings | length == 17) and all(.findings[];
 	.level and .text and (.stream == null or .stream == "default")) and
 	any(.findings[]; .check == "clock")' "$work/out"
 expect 1 doctor_of_another_stream 'failure  sfd: ' -- doctor --stream other
 expect 1 doctor_without_sfd 'start sfd' -- doctor --socket "$work/none"
 expect 1 doctor_json_without_sfd '' -- doctor --socket "$work/none" --json
-holds doctor_json_says_so jq -e '.ok == false and .findings[0].level == "failure"' "$work/out"
+holds doctor_json_says_so jq -e '.ok == false and
+	any(.findings[]; .level == "failure" and .check == "sfd")' "$work/out"
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+	stranger() { setpriv --reuid 54321 --regid 54321 --clear-groups "$SFCTL_BIN" doctor >"$work/out"; }
+	chmod 755 "$work" "$(dirname "$SFD_SOCKET")"
+	holds doctor_of_a_stranger_is_no_failure stranger
+	holds doctor_says_who_may_not_attach grep -q '^warning  default access: .*allow list' "$work/out"
+fi
+few() { (ulimit -Sn 12 && "$SFCTL_BIN" doctor >"$work/out"); }
+holds doctor_with_few_descriptors few
+holds doctor_says_how_few grep -q '^warning  limits: .*12 files' "$work/out"
 expect 2 doctor_refuses_arguments '' -- doctor default
 
 # ---- bench ----
