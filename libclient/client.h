@@ -115,6 +115,7 @@ struct sf_ordered {
 struct sf_held {
 	uint64_t ids;     /* of the range, after those that the public part shows */
 	uint64_t shown;   /* IDs that it showed when it was cut last; 0: settled, or never cut */
+	uint64_t until;   /* fetches before the next that is timed, from range to range */
 	uint64_t fetches; /* single IDs handed out since the last event, less what is not settled */
 	uint32_t events;  /* counts them */
 	uint32_t is_used; /* 1: this process has claimed through this cursor */

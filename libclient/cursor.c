@@ -110,9 +110,10 @@ void sf_cursor_settle(struct sf_cursor *cursor)
 {
 	struct sf_held *held = sf_held(cursor);
 	uint64_t shown = sf_cursor_left(cursor) - held->ids;
+	uint64_t gone = held->shown > shown ? held->shown - shown : 0;
 
-	if (held->shown > shown)
-		held->fetches += held->shown - shown;
+	held->fetches += gone;
+	held->until -= gone < held->until ? gone : held->until;
 	held->shown = 0;
 }
 

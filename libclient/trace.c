@@ -32,14 +32,17 @@ void sf_trace_show_all(struct sf_cursor *cursor)
 	held->ids = 0;
 }
 
-/** Holds back what the next fetches but SF_TRACE_EVERY - 1 would take. */
+/** Holds back what comes after the next fetch to be timed. A range has often less before it. */
 static void cut(struct sf_cursor *cursor)
 {
 	struct sf_cursor_private *private = sf_cursor_private(cursor);
 	struct sf_held *held = sf_held(cursor);
 	uint64_t left = sf_cursor_left(cursor);
 
-	held->shown = left < SF_TRACE_EVERY ? left : SF_TRACE_EVERY - 1;
+	/* never nothing: an empty range in hand is one that is used up */
+	held->shown = held->until > 0 ? held->until : 1;
+	if (held->shown > left)
+		held->shown = left;
 	held->ids = left - held->shown;
 	if (held->ids == 0)
 		return;
@@ -79,6 +82,7 @@ static int take_timed(struct sf_cursor *cursor, bool is_wide, void *ret_id)
 	/* The beat may have moved meanwhile: then it was no fast one, and it has told of itself. */
 	if (error < 0 || sf_held(cursor)->events != events)
 		return error;
+	sf_held(cursor)->until = SF_TRACE_EVERY - 1;
 	cut(cursor);
 	tell(cursor, end - begin, PATH_FAST);
 	return 0;

@@ -88,6 +88,35 @@ START_TEST(every_fetch_is_told_of_once_and_one_in_1024_is_timed)
 }
 END_TEST
 
+START_TEST(one_in_1024_is_timed_where_ranges_are_smaller)
+{
+	uint64_t timed = 0;
+	uint64_t largest = 0;
+	uint32_t events = 0;
+
+	start("t41 n10 s12 epoch=1288834974657"); /* a sixteenth of the tick: 256 */
+	set_tracing(true);
+	for (int i = 0; i < DRAWN; i++) {
+		uint64_t left = sf_cursor_left(cursor);
+		uint64_t id;
+
+		if (i % 2000 == 1999)
+			t_ring_beat(&stream, T_TICK + (uint64_t)i / 2000);
+		T_EXPECT(sf_next(cursor, &id) == 0, "fetch %d failed", i);
+		if (sf_held(cursor)->events != events && sf_cursor_left(cursor) + 1 == left)
+			timed++; /* told of, and no claim */
+		events = sf_held(cursor)->events;
+		if (largest < left)
+			largest = left;
+	}
+	ck_assert_uint_lt(largest, SF_TRACE_EVERY);
+	/* claims do not count towards it */
+	ck_assert_uint_ge(timed, DRAWN / (SF_TRACE_EVERY + SF_TRACE_EVERY / 16));
+	ck_assert_uint_le(timed, DRAWN / SF_TRACE_EVERY + 1);
+	end();
+}
+END_TEST
+
 START_TEST(untraced_cursor_holds_nothing_back)
 {
 	start(LAYOUT);
@@ -302,6 +331,7 @@ int main(void)
 
 	tcase_set_timeout(trace, 60);
 	tcase_add_test(trace, every_fetch_is_told_of_once_and_one_in_1024_is_timed);
+	tcase_add_test(trace, one_in_1024_is_timed_where_ranges_are_smaller);
 	tcase_add_test(trace, untraced_cursor_holds_nothing_back);
 	tcase_add_loop_test(trace, tracing_that_comes_and_goes_changes_no_order_and_loses_nothing,
 			    0, 6);
