@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* SPDX-FileCopyrightText: The sfd authors */
 /*
- * sfd that becomes the next sfd, under load: upgrades, reloads, and those that are refused or fail.
+ * sfd that becomes the next sfd, under load: upgrades, and those that are refused or fail.
  * Clients notice nothing, counts go on, and what cannot be taken over leaves sfd as it was.
  */
 #include "tests/support/daemon.h"
@@ -382,94 +382,6 @@ START_TEST(upgrade_by_another_user_is_refused)
 }
 END_TEST
 
-static bool has_said(const char *part)
-{
-	return strstr(t_daemon_said(&daemon_now), part) != NULL;
-}
-
-static bool has_stream(const char *name)
-{
-	struct sf_control_request request = t_request(SF_CONTROL_STATS, name);
-	union {
-		struct sf_control_head head;
-		uint8_t bytes[SF_CONTROL_MESSAGE_MAX];
-	} reply;
-	int fd = t_connect(daemon_now.socket);
-	size_t length = t_exchange(fd, &request, sizeof(request), &reply, sizeof(reply));
-
-	(void)close(fd);
-	return length >= sizeof(reply.head) && reply.head.status == 0;
-}
-
-static unsigned count_said(const char *part)
-{
-	unsigned count = 0;
-
-	for (const char *at = t_daemon_said(&daemon_now); (at = strstr(at, part)) != NULL; at++)
-		count++;
-	return count;
-}
-
-/** Reloads, and waits until that is done. */
-static void reload(void)
-{
-	unsigned before = count_said("info: serving ");
-
-	ck_assert_int_eq(kill(daemon_now.pid, SIGHUP), 0);
-	T_WAIT_UNTIL(count_said("info: serving ") == before + 1, 10000);
-}
-
-START_TEST(hand_over_logs_what_has_changed_and_no_start)
-{
-	t_daemon_run(&daemon_now, LAYOUT, "");
-	upgrade_to_itself();
-	t_daemon_assert_said(&daemon_now, "info: 1 stream taken over from sfd " SF_VERSION);
-	t_daemon_configure(&daemon_now, LAYOUT, "[stream more]\nformat = ulid\n");
-	reload();
-	t_daemon_assert_said(&daemon_now, "info: reloaded: stream more added: format ulid\n");
-	reload();
-	t_daemon_assert_said(&daemon_now, "info: 2 streams taken over from sfd " SF_VERSION);
-	t_daemon_configure(&daemon_now, LAYOUT, "");
-	reload();
-	t_daemon_assert_said(&daemon_now, "info: reloaded: stream more gone\n");
-	ck_assert_uint_eq(count_said("stream default"), 1);
-	ck_assert_uint_eq(count_said("reloaded: "), 2);
-	ck_assert_uint_le(count_said("clock is"), 1);
-	ck_assert_uint_le(count_said("running as"), 1);
-	t_daemon_stop(&daemon_now);
-	t_daemon_start(&daemon_now);
-	ck_assert_uint_eq(count_said("stream default: machine id"), 2);
-	t_daemon_stop(&daemon_now);
-}
-END_TEST
-
-START_TEST(sighup_takes_over_streams_and_refuses_what_ids_are_made_of)
-{
-	struct t_load *load;
-
-	t_daemon_run(&daemon_now, LAYOUT, "");
-	load = t_load_start(&daemon_now, CLIENTS);
-	t_daemon_configure(&daemon_now, LAYOUT, "[stream more]\nformat = ulid\n");
-	ck_assert_int_eq(kill(daemon_now.pid, SIGHUP), 0);
-	T_WAIT_UNTIL(has_stream("more"), 10000);
-	/* another layout for the same machine id */
-	t_daemon_configure(&daemon_now, "t41 n10 s12 epoch=1577836800001",
-			   "[stream more]\nformat = ulid\n");
-	ck_assert_int_eq(kill(daemon_now.pid, SIGHUP), 0);
-	T_WAIT_UNTIL(has_said("the configuration was not reloaded: stream default"), 10000);
-	/* and what is no configuration at all */
-	t_daemon_configure(&daemon_now, LAYOUT, "no_such_key = 1\n");
-	ck_assert_int_eq(kill(daemon_now.pid, SIGHUP), 0);
-	T_WAIT_UNTIL(has_said("mend it, and send SIGHUP again"), 10000);
-	t_daemon_configure(&daemon_now, LAYOUT, "");
-	ck_assert_int_eq(kill(daemon_now.pid, SIGHUP), 0);
-	T_WAIT_UNTIL(!has_stream("more"), 10000);
-	T_WAIT_UNTIL(t_daemon_counter(&daemon_now, SF_COUNTER_clients) == CLIENTS, 10000);
-	t_load_stop(load);
-	t_daemon_stop(&daemon_now);
-}
-END_TEST
-
 /* A signal to stop that comes while the next program is asked wins. */
 START_TEST(sigterm_during_an_upgrade_stops_cleanly)
 {
@@ -504,8 +416,6 @@ int main(int argc, char **argv)
 		upgrade_with_other_directories_returns_to_the_one_before,
 		upgrade_without_a_readable_mark_is_refused,
 		upgrade_by_another_user_is_refused,
-		hand_over_logs_what_has_changed_and_no_start,
-		sighup_takes_over_streams_and_refuses_what_ids_are_made_of,
 		sigterm_during_an_upgrade_stops_cleanly,
 	};
 	const struct t_program program = {.name = "upgrade",
