@@ -21,6 +21,8 @@ static int peer_of_fuzzer(int fd, struct sfd_peer *ret_peer);
 #include "tests/fuzz/control_answers.h"
 #include "tests/fuzz/feed.h"
 
+#include <sys/un.h>
+
 #define CONNECTIONS 4
 #define PENDING_MAX 8
 #define BYTES_MAX 1100
@@ -275,7 +277,7 @@ static void connect_as(struct peer *who, struct feed *feed)
 			     .uid = users[feed_u8(feed) % 4],
 			     .gid = groups[feed_u8(feed) % 4],
 			     .attached = -1};
-	require(getsockname(control->fd, (struct sockaddr *)&address, &length) == 0);
+	require(getsockname(control->listener.fd, (struct sockaddr *)&address, &length) == 0);
 	connecting = who;
 	require(connect(who->fd, (const struct sockaddr *)&address, length) == 0);
 	settle();
