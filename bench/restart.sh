@@ -38,7 +38,7 @@ meson compile -C "$build" >"$work/compile.log" 2>&1 || {
 cat >"$work/start" <<EOF
 #!/usr/bin/env bash
 [ ! -f "$work/pid" ] || kill -KILL "\$(cat "$work/pid")"
-"$build/daemon/sfd" --runtime-dir "$work/run" --state-dir "$work/state" --machine-id 1016 \
+"$build/daemon/sfd" --runtime-dir "$work/run" --state-dir "$work/state" --machine-id 13 \
 	--layout 't41 n4 s18' >>"$work/log" 2>&1 &
 echo \$! >"$work/pid"
 EOF
@@ -49,6 +49,10 @@ for _ in $(seq 100); do
 	"$build/tools/sfctl" stats >/dev/null 2>&1 && break
 	sleep 0.05
 done
+"$build/tools/sfctl" stats >/dev/null || {
+	cat "$work/log" >&2
+	exit 1
+}
 cat >"$work/upgrade" <<EOF
 #!/usr/bin/env bash
 exec "$build/tools/sfctl" upgrade >/dev/null
