@@ -11,6 +11,7 @@
 #include "daemon/log.h"
 #include "daemon/probe.h"
 #include "daemon/reply.h"
+#include "daemon/tally.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -348,6 +349,16 @@ int sfd_control_open(struct sfd_loop *loop, const struct sfd_control_setup *setu
 	return error;
 }
 
+/** Another sfd attached it, to a stream that may be gone. */
+static void go_on_attached(struct sfd_control *control, struct sfd_connection *connection,
+			   const struct sfd_handover_client *client)
+{
+	struct sfd_stream *stream = sfd_reply_find_stream(&control->state, client->stream);
+
+	if (stream)
+		sfd_connection_attach(connection, stream, sfd_tally_adopt(stream, client->tally));
+}
+
 void sfd_control_adopt(struct sfd_control *control, struct sfd_handover *handover)
 {
 	for (size_t i = 0; i < handover->client_count; i++) {
@@ -360,8 +371,7 @@ void sfd_control_adopt(struct sfd_control *control, struct sfd_handover *handove
 		connection->since_unix_ns = client->since_unix_ns;
 		memcpy(connection->command, client->command, sizeof(connection->command));
 		if (client->attached)
-			sfd_connection_attach(
-				connection, sfd_reply_find_stream(&control->state, client->stream));
+			go_on_attached(control, connection, client);
 		connection->awaits = client->awaits;
 		if (!client->awaits)
 			receive_next(connection);
@@ -378,6 +388,7 @@ void sfd_control_hand_over(const struct sfd_control *control, struct sfd_handove
 		struct sfd_handover_client client = {.fd = c->fd,
 						     .awaits = c->awaits,
 						     .attached = c->attached != NULL,
+						     .tally = c->tally,
 						     .since_unix_ns = c->since_unix_ns};
 
 		if (c->standing == SFD_STANDING_TURNED_AWAY)

@@ -6,7 +6,7 @@
  *
  *     sfd-handover 1 VERSION
  *     FD NAME
- *     FD @client STREAM|- awaits|- SINCE COMMAND
+ *     FD @client STREAM|- awaits|-TALLY SINCE COMMAND
  */
 #include "daemon/handover.h"
 
@@ -28,6 +28,8 @@
 #define FORMAT 1
 #define CLIENT "@client"
 #define PREVIOUS "@previous"
+/* The same in every sfd: one that is older reads no longer word. */
+#define AWAITS_BYTES 8
 #define NAME_BYTES (SF_SHM_STREAM_NAME_MAX + 16)
 
 /** The name of a stream's descriptor: "STREAM.WHAT". */
@@ -118,7 +120,8 @@ static int add_client(struct sfd_handover *handover, const struct sfd_handover_c
 static int read_client(struct sfd_handover *handover, int fd, const char *rest)
 {
 	struct sfd_handover_client client = {.fd = fd};
-	char awaits[8];
+	char awaits[AWAITS_BYTES];
+	const char *tally = awaits + 1;
 
 	/* Without a connection its client attaches anew: no reason to lose the rest. */
 	if (!take_word(&rest, client.stream, sizeof(client.stream)) ||
@@ -132,6 +135,8 @@ static int read_client(struct sfd_handover *handover, int fd, const char *rest)
 		       rest);
 	client.attached = strcmp(client.stream, "-") != 0;
 	client.awaits = strcmp(awaits, "awaits") == 0;
+	if (!client.awaits)
+		(void)take_number(&tally, &client.tally); /* an sfd of 0.2 and before wrote none */
 	return add_client(handover, &client);
 }
 
@@ -354,10 +359,14 @@ void sfd_handover_add_stream(struct sfd_handover_draft *draft, const struct sfd_
 void sfd_handover_add_client(struct sfd_handover_draft *draft,
 			     const struct sfd_handover_client *client)
 {
+	char word[AWAITS_BYTES] = "awaits";
+
 	inherit(draft, client->fd);
+	if (!client->awaits)
+		(void)snprintf(word, sizeof(word), "-%" PRId64, client->tally);
 	(void)fprintf(draft->text, "%d " CLIENT " %s %s %" PRId64 " %s\n", client->fd,
-		      client->attached ? client->stream : "-", client->awaits ? "awaits" : "-",
-		      client->since_unix_ns, client->command);
+		      client->attached ? client->stream : "-", word, client->since_unix_ns,
+		      client->command);
 }
 
 int sfd_handover_exec(struct sfd_handover_draft *draft, const char *path, char *const *argv)

@@ -30,6 +30,7 @@ struct sfd_handover_client {
 	int fd;        /* -1: taken */
 	bool awaits;   /* it asked for the hand-over, and for its result */
 	bool attached; /* to `stream` */
+	int64_t tally; /* where it counts its IDs; 0: nowhere */
 	int64_t since_unix_ns;
 	char stream[SF_SHM_STREAM_NAME_MAX];
 	char command[16];

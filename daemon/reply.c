@@ -9,6 +9,7 @@
 #include "daemon/log.h"
 #include "daemon/probe.h"
 #include "daemon/sync.h"
+#include "daemon/tally.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +36,7 @@ static void detach(struct sfd_connection *connection)
 	sfd_stats_set(connection->attached->stats, SF_COUNTER_clients,
 		      sfd_stats_get(connection->attached->stats, SF_COUNTER_clients) - 1);
 	connection->attached = NULL;
+	connection->tally = 0;
 }
 
 void sfd_connection_forget(struct sfd_control_state *state, struct sfd_connection *connection)
@@ -46,11 +48,12 @@ void sfd_connection_forget(struct sfd_control_state *state, struct sfd_connectio
 	state->connection_count--;
 }
 
-void sfd_connection_attach(struct sfd_connection *connection, struct sfd_stream *stream)
+void sfd_connection_attach(struct sfd_connection *connection, struct sfd_stream *stream,
+			   uint32_t tally)
 {
 	connection->attached = stream;
-	if (stream)
-		sfd_stats_add(stream->stats, SF_COUNTER_clients, 1);
+	connection->tally = tally;
+	sfd_stats_add(stream->stats, SF_COUNTER_clients, 1);
 }
 
 /** Starts a reply of a type; the caller fills the rest. */
@@ -179,21 +182,27 @@ static void reply_attach(struct sfd_control_state *state, struct sfd_connection 
 {
 	struct sf_control_attached *attached = &connection->reply.attached;
 	struct sf_shm_grants *grants = stream->ring.shm.grants;
+	bool knows_tallies = connection->message.request.abi_minor >= SF_SHM_ABI_MINOR_TALLIES;
+	uint32_t tally = 0;
 
 	if (!may_attach(state, connection, stream)) {
 		sfd_stats_add(stream->stats, SF_COUNTER_attaches_refused, 1);
 		return;
 	}
-	begin(connection, SF_CONTROL_ATTACH, sizeof(*attached), 0);
+	detach(connection);
+	if (knows_tallies)
+		tally = sfd_tally_assign(state, stream);
+	begin(connection, SF_CONTROL_ATTACH,
+	      knows_tallies ? sizeof(*attached) : SF_CONTROL_ATTACHED_SHORT, 0);
+	attached->tally = tally;
 	attached->generation = grants->generation;
 	attached->grants_bytes = grants->total_bytes;
 	attached->claims_bytes = grants->claims_bytes;
 	attached->mono_ns = clock_ns(CLOCK_MONOTONIC);
 	add_descriptors(connection, &stream->ring);
-	detach(connection);
 	connection->since_unix_ns = clock_ns(CLOCK_REALTIME);
 	read_command(connection);
-	sfd_connection_attach(connection, stream);
+	sfd_connection_attach(connection, stream, tally);
 	sfd_stats_add(stream->stats, SF_COUNTER_attaches, 1);
 }
 
@@ -273,6 +282,19 @@ static void reply_stats(struct sfd_control_state *state, struct sfd_connection *
 	memcpy(reply->node, grants->node, sizeof(reply->node));
 }
 
+/** A client says what it likes of itself, but no more than all of them have got. */
+static void bound_ids(struct sf_control_clients *reply, const struct sfd_stream *stream)
+{
+	uint64_t claimed = sfd_engine_claimed(&stream->engine);
+
+	for (uint32_t i = 0; i < reply->count; i++) {
+		struct sf_control_client *client = &reply->client[i];
+
+		if (client->ids != SF_CONTROL_NOT_COUNTED && client->ids > claimed)
+			client->ids = claimed;
+	}
+}
+
 static void reply_clients(struct sfd_control_state *state, struct sfd_connection *connection,
 			  const struct sfd_stream *stream)
 {
@@ -291,8 +313,10 @@ static void reply_clients(struct sfd_control_state *state, struct sfd_connection
 		client->uid = c->peer.uid;
 		client->since_unix_ns = c->since_unix_ns;
 		memcpy(client->command, c->command, sizeof(client->command));
+		client->ids = c->tally ? sfd_tally_read(stream, c->tally) : SF_CONTROL_NOT_COUNTED;
 		reply->count++;
 	}
+	bound_ids(reply, stream);
 }
 
 /** Every text of a request ends. */

@@ -35,6 +35,7 @@ struct sfd_connection {
 	int fd;
 	struct sfd_peer peer;
 	struct sfd_stream *attached; /* NULL: none */
+	uint32_t tally; /* where it counts its IDs, in that stream's ring; 0: nowhere */
 	int64_t since_unix_ns;
 	char command[16];
 	int64_t sent_mono_ns; /* since when the reply is on its way; 0: none is */
@@ -87,8 +88,9 @@ void sfd_reply_refuse(struct sfd_connection *connection, int status, const char 
 	__attribute__((format(printf, 3, 4)));
 /** Fills in the reply to UPGRADE. */
 void sfd_reply_upgraded(struct sfd_connection *connection, const char *before);
-/** The connection was attached to this stream (NULL: none) when another sfd had it. */
-void sfd_connection_attach(struct sfd_connection *connection, struct sfd_stream *stream);
+/** The connection is attached to this stream from now on, and counts its IDs there. */
+void sfd_connection_attach(struct sfd_connection *connection, struct sfd_stream *stream,
+			   uint32_t tally);
 struct sfd_stream *sfd_reply_find_stream(struct sfd_control_state *state, const char *name);
 
 #endif

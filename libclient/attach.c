@@ -238,6 +238,11 @@ static int successor_check(const struct sf_client *client, const struct sf_attac
 
 	if (replaced && replaced->ring.grants->generation == grants->generation)
 		return -EALREADY;
+	if (client->tally > sf_shm_tallies(grants->slots)) {
+		sf_log(client, SF_LOG_ERROR, "tally %u: a ring of %u slots has %u", client->tally,
+		       grants->slots, sf_shm_tallies(grants->slots));
+		return -EPROTO;
+	}
 	if (!replaced || memcmp(&client->layout, &grants->layout, sizeof(client->layout)) == 0)
 		return 0;
 	sf_log(client, SF_LOG_ERROR,
@@ -277,6 +282,7 @@ int sf_client_adopt(struct sf_client *client, int grants_fd, int claims_fd, int6
 		return error;
 	}
 	attachment->mono_offset_ns = offset_ns;
+	attachment->tally = client->tally ? sf_shm_tally(&attachment->ring, client->tally) : NULL;
 	attachment->older = replaced;
 	/* relaxed: N1 and N3 publish them; who still looks at the memory's life before finds no
 	 * holder until then */
@@ -375,8 +381,9 @@ static int reply_check(const struct sf_client *client, const struct sf_control_h
 			       client->socket, head->status);
 		return head->status < -4095 ? -EPROTO : head->status;
 	}
-	if (head->type != SF_CONTROL_ATTACH ||
-	    (size_t)length != sizeof(struct sf_control_attached) || fd_count != 2) {
+	if (head->type != SF_CONTROL_ATTACH || fd_count != 2 ||
+	    ((size_t)length != sizeof(struct sf_control_attached) &&
+	     (size_t)length != SF_CONTROL_ATTACHED_SHORT)) {
 		sf_log(client, SF_LOG_ERROR, "%s: answer to attach has %zd bytes, %d descriptors",
 		       client->socket, length, fd_count);
 		return -EPROTO;
@@ -406,9 +413,11 @@ int sf_attach_receive(struct sf_client *client, int fd, int64_t sent_ns)
 	} else {
 		error = reply_check(client, &reply.head, length, fd_count);
 	}
-	if (error == 0)
+	if (error == 0) {
+		client->tally = reply.attached.tally; /* 0 in a short reply */
 		error = sf_client_adopt(client, fds[0], fds[1],
 					mono_offset(client, sent_ns, reply.attached.mono_ns));
+	}
 	close_all(fds, fd_count);
 	return error;
 }

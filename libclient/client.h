@@ -52,7 +52,8 @@ struct sf_attachment {
 	 * sfd to the next */
 	dev_t claims_device;
 	ino_t claims_inode;
-	int64_t mono_offset_ns; /* the daemon's monotonic clock less ours (time namespaces) */
+	int64_t mono_offset_ns;  /* the daemon's monotonic clock less ours (time namespaces) */
+	_Atomic uint64_t *tally; /* in the claims: IDs given by way of it; NULL: nobody asks */
 	struct sf_attachment *older;
 };
 
@@ -78,7 +79,8 @@ struct sf_client {
 	_Atomic(struct sf_attachment *) newest;
 	struct sf_reattach *reattach;
 	struct sf_layout layout;
-	int fd; /* control connection; changed only under reattach->busy */
+	int fd;         /* control connection; changed only under reattach->busy */
+	uint32_t tally; /* its number, as sfd's last answer said; 0: none; likewise */
 	uint32_t wait;
 	int64_t timeout_ns;
 	sf_log_fn log;
@@ -111,8 +113,11 @@ struct sf_ordered {
 	_Atomic uint64_t *word;
 };
 
-/** What a tracer adds to a cursor's public part, on the same page: a fork wipes both. */
+/** What is the process's own besides a cursor's public part, on the same page: a fork wipes both.
+ * The tracer's, but for the first. */
 struct sf_held {
+	uint64_t uncounted; /* IDs of sf_next_ordered() that the client's tally has not heard of */
+
 	uint64_t ids;     /* of the range, after those that the public part shows */
 	uint64_t shown;   /* IDs that it showed when it was cut last; 0: settled, or never cut */
 	uint64_t until;   /* fetches before the next that is timed, from range to range */
@@ -223,8 +228,10 @@ uint32_t sf_claim_limit(const struct sf_shm_ring *ring);
  *  `*deadline_ns`, which is set at the first wait and carries over the claims of one call. */
 int sf_take(struct sf_cursor_private *cursor, uint32_t n, uint32_t n_idle, int64_t *deadline_ns,
 	    struct sf_take *ret_take);
-/** Counters that were claimed and will not be handed out. */
-void sf_count_dropped(const struct sf_shm_ring *ring, uint64_t count);
+/** Counters that were claimed by way of the attachment. */
+void sf_count_taken(const struct sf_attachment *attachment, uint64_t count);
+/** Of those, counters that will not be handed out. */
+void sf_count_dropped(const struct sf_attachment *attachment, uint64_t count);
 
 /* default.c */
 /** The cursor that sf_id() uses on this thread; NULL before its first use. */

@@ -117,18 +117,24 @@ void sf_cursor_settle(struct sf_cursor *cursor)
 	held->shown = 0;
 }
 
-/** Gives up what is left of the range, so that a later ID of this cursor is always larger. */
+/** Gives up what is left of the range, so that a later ID of this cursor is always larger; and
+ * tells the tally what was taken without it. */
 void sf_cursor_drop(struct sf_cursor *cursor, struct sf_cursor_private *private)
 {
+	struct sf_held *held = sf_held(cursor);
 	uint64_t left = sf_cursor_left(cursor);
 
+	if (held->uncounted != 0) {
+		sf_count_taken(private->attachment, held->uncounted);
+		held->uncounted = 0;
+	}
 	if (left == 0)
 		return;
 	sf_cursor_settle(cursor);
-	sf_count_dropped(&private->attachment->ring, left);
+	sf_count_dropped(private->attachment, left);
 	cursor->next = cursor->end;
 	cursor->low = cursor->low_end;
-	sf_held(cursor)->ids = 0;
+	held->ids = 0;
 }
 
 /** Before the cursor's ring may be unmapped: nothing of the public part points into it any more. */

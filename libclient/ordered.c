@@ -155,6 +155,7 @@ int sf_next_ordered(struct sf_cursor *cursor, uint64_t *ret_id)
 		return ordered_missed(cursor, word, ret_id);
 	if (__builtin_expect(counter % CLOCK_EVERY == 0, 0))
 		ordered->ready = 0;
+	sf_held(cursor)->uncounted++;
 	*ret_id = ordered->first + ((uint64_t)counter << ordered->shift);
 	return 0;
 }
@@ -174,6 +175,7 @@ int sf_next128_ordered(struct sf_cursor *cursor, struct sf_wide *ret_id)
 		return ordered128_missed(cursor, word, ret_id);
 	if (__builtin_expect(counter % CLOCK_EVERY == 0, 0))
 		ordered->ready = 0;
+	sf_held(cursor)->uncounted++;
 	*ret_id = (struct sf_wide){.high = ordered->high, .low = ordered->first + counter};
 	return 0;
 }

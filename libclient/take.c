@@ -53,10 +53,19 @@ uint32_t sf_claim_limit(const struct sf_shm_ring *ring)
 	return sixteenth < SF_SHM_CLAIM_MAX ? sixteenth : SF_SHM_CLAIM_MAX;
 }
 
-void sf_count_dropped(const struct sf_shm_ring *ring, uint64_t count)
+void sf_count_taken(const struct sf_attachment *attachment, uint64_t count)
+{
+	/* Relaxed: a statistic. Once another attachment has taken over, sfd may have given the
+	 * tally to the next client. */
+	if (attachment->tally && !atomic_load_explicit(&attachment->newer, memory_order_relaxed))
+		atomic_fetch_add_explicit(attachment->tally, count, memory_order_relaxed);
+}
+
+void sf_count_dropped(const struct sf_attachment *attachment, uint64_t count)
 {
 	/* relaxed: a statistic */
-	atomic_fetch_add_explicit(&ring->claims->dropped, count, memory_order_relaxed);
+	atomic_fetch_add_explicit(&attachment->ring.claims->dropped, count, memory_order_relaxed);
+	sf_count_taken(attachment, -count);
 }
 
 static int moment_read(const struct sf_client *client, const struct sf_attachment *attachment,
@@ -140,14 +149,15 @@ static enum ring_status ring_take(const struct sf_shm_ring *ring, const struct m
 }
 
 /** Turns claimed counters into evenly spaced IDs; what does not fit the run is dropped. */
-static void pack_range(const struct sf_shm_ring *ring, struct sf_take *take)
+static void pack_range(const struct sf_attachment *attachment, struct sf_take *take)
 {
+	const struct sf_shm_ring *ring = &attachment->ring;
 	uint32_t counter = take->range.start + take->range.first;
 	uint32_t run = sf_shm_run(ring->grants, counter);
 
 	take->count = take->range.count < run ? take->range.count : run;
 	if (take->count < take->range.count)
-		sf_count_dropped(ring, take->range.count - take->count);
+		sf_count_dropped(attachment, take->range.count - take->count);
 	take->first = sf_shm_pack(ring->grants, take->range.tick, counter);
 	take->step = sf_shm_step(ring->grants);
 }
@@ -314,10 +324,11 @@ static enum ring_status try_take(struct sf_cursor_private *cursor, uint32_t n, u
 				   &take->range, ret_tick);
 	if (status != RING_OK)
 		return status;
+	sf_count_taken(attachment, take->range.count);
 	take->beat = moment->beat;
 	take->live = moment->live;
 	if (attachment->ring.grants->layout.format == SF_FORMAT_SNOWFLAKE)
-		pack_range(&attachment->ring, take);
+		pack_range(attachment, take);
 	else
 		pack_wide(&attachment->ring, take);
 	return RING_OK;

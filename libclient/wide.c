@@ -77,7 +77,7 @@ int sf_fill128(struct sf_cursor *cursor, struct sf_wide *ret_ids, size_t count)
 		int error = sf_cursor_refill_batch(cursor, count - done, &deadline_ns);
 
 		if (error < 0) {
-			sf_count_dropped(&private->attachment->ring, done);
+			sf_count_dropped(private->attachment, done);
 			return error;
 		}
 		done += take_range(cursor, ret_ids + done, count - done);

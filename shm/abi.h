@@ -28,7 +28,9 @@ static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && sizeof(_Atomic uint64_t) == 8,
 
 /** Another major version is refused; a minor version only appends. */
 #define SF_SHM_ABI_MAJOR 1
-#define SF_SHM_ABI_MINOR 1
+#define SF_SHM_ABI_MINOR 2
+/** What a minor version brought that the other side must know of. */
+#define SF_SHM_ABI_MINOR_TALLIES 2
 #define SF_SHM_GRANTS_MAGIC UINT64_C(0x31544e5247464453) /* "SDFGRNT1" */
 #define SF_SHM_CLAIMS_MAGIC UINT64_C(0x314d4c4347464453) /* "SDFGCLM1" */
 #define SF_SHM_HEADER_BYTES 4096u
@@ -40,6 +42,10 @@ static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && sizeof(_Atomic uint64_t) == 8,
 #define SF_SHM_CAPACITY_MAX (1u << 30)
 /** Most counters that one claim may take; a sixteenth of the capacity bounds it, too. */
 #define SF_SHM_CLAIM_MAX 8192u
+/** Tallies: counters beside the claim words, one an attached client (since minor 2). */
+#define SF_SHM_TALLIES_A_LINE 7u
+/** Lines of the claims' head that hold tallies and no claim word. */
+#define SF_SHM_SPARE_LINES 59u
 
 /** Values of sf_shm_grants.state. */
 enum sf_shm_state {
@@ -128,6 +134,18 @@ struct sf_shm_grant {
 	_Atomic uint64_t base_low;
 };
 
+/**
+ * One claim word, one cache line: tag in the high half, next counter in the low half. Behind it, in
+ * the same line, tallies.
+ */
+struct sf_shm_claim {
+	/* W: clients add, daemon exchanges | R: all | release R1, acquire A1 */
+	_Atomic uint64_t word;
+	/* statistic: IDs given to the client that has this tally | W: that client adds, daemon
+	 * zeroes | R: daemon | relaxed */
+	_Atomic uint64_t tally[SF_SHM_TALLIES_A_LINE];
+};
+
 /** The head of the claims memfd. All of it is written by clients. */
 struct sf_shm_claims {
 	uint64_t magic; /* SF_SHM_CLAIMS_MAGIC */
@@ -139,14 +157,9 @@ struct sf_shm_claims {
 	_Atomic uint64_t waits;
 	/* statistic: counters claimed and dropped unused at a tick's end | relaxed adds */
 	_Atomic uint64_t dropped;
-	uint64_t pad2[478];
-};
-
-/** One claim word, one cache line: tag in the high half, next counter in the low half. */
-struct sf_shm_claim {
-	/* W: clients add, daemon exchanges | R: all | release R1, acquire A1 */
-	_Atomic uint64_t word;
-	uint64_t pad0[7];
+	uint64_t pad2[6];
+	/* tallies without a claim word beside them; the slots' lines follow at once */
+	struct sf_shm_claim spare[SF_SHM_SPARE_LINES];
 };
 
 #define SF_SHM_AT(type, field, off)                                                                \
@@ -188,13 +201,22 @@ static_assert(sizeof(struct sf_shm_grant) == 32, "two grants a cache line");
 SF_SHM_AT(sf_shm_claims, floor, 128);
 SF_SHM_AT(sf_shm_claims, waits, 256);
 SF_SHM_AT(sf_shm_claims, dropped, 264);
+SF_SHM_AT(sf_shm_claims, spare, 320);
 static_assert(sizeof(struct sf_shm_claims) == SF_SHM_HEADER_BYTES, "the header is one page");
+SF_SHM_AT(sf_shm_claim, word, 0);
+SF_SHM_AT(sf_shm_claim, tally, 8);
 static_assert(sizeof(struct sf_shm_claim) == 64, "one claim word, one cache line");
 
 /** Size of the grants memfd of a ring. */
 static inline uint64_t sf_shm_grants_bytes(uint32_t slots)
 {
 	return SF_SHM_HEADER_BYTES + (uint64_t)slots * sizeof(struct sf_shm_grant);
+}
+
+/** Tallies that a ring has room for; they are numbered from 1. */
+static inline uint32_t sf_shm_tallies(uint32_t slots)
+{
+	return SF_SHM_TALLIES_A_LINE * (SF_SHM_SPARE_LINES + slots);
 }
 
 /** Size of the claims memfd of a ring. */

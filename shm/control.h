@@ -82,7 +82,14 @@ struct sf_control_attached {
 	uint64_t claims_bytes;
 	int64_t mono_ns; /* the daemon's CLOCK_MONOTONIC: finds a client in another time namespace
 			  */
+	/* where the client counts its IDs, see sf_shm_tally(); 0: nowhere. Only for a client that
+	 * knows ABI minor 2: the reply ends before it otherwise. */
+	uint32_t tally;
+	uint32_t pad0;
 };
+
+/** Length of that reply to a client that knows no tally, and of an sfd that knows none. */
+#define SF_CONTROL_ATTACHED_SHORT offsetof(struct sf_control_attached, tally)
 
 enum sf_counter {
 #define SF_COUNTER(name, kind, unit, help) SF_COUNTER_##name,
@@ -116,8 +123,11 @@ struct sf_control_client {
 	uint32_t uid;
 	int64_t since_unix_ns;
 	char command[16];
+	/* IDs given to it since then; SF_CONTROL_NOT_COUNTED: its libsfclient does not count */
+	uint64_t ids;
 };
 
+#define SF_CONTROL_NOT_COUNTED UINT64_MAX
 #define SF_CONTROL_CLIENTS_PAGE 64
 
 /** Reply to CLIENTS. */
@@ -133,9 +143,10 @@ static_assert(sizeof(struct sf_control_request) == 64, "control ABI");
 static_assert(sizeof(struct sf_control_upgrade) == 1024, "control ABI");
 static_assert(sizeof(struct sf_control_upgraded) == 56, "control ABI");
 static_assert(sizeof(struct sf_control_refused) == 256, "control ABI");
-static_assert(sizeof(struct sf_control_attached) == 48, "control ABI");
-static_assert(sizeof(struct sf_control_client) == 32, "control ABI");
-static_assert(sizeof(struct sf_control_clients) == 24 + 32 * SF_CONTROL_CLIENTS_PAGE,
+static_assert(SF_CONTROL_ATTACHED_SHORT == 48 && sizeof(struct sf_control_attached) == 56,
+	      "control ABI");
+static_assert(sizeof(struct sf_control_client) == 40, "control ABI");
+static_assert(sizeof(struct sf_control_clients) == 24 + 40 * SF_CONTROL_CLIENTS_PAGE,
 	      "control ABI");
 static_assert(sizeof(struct sf_control_stats) ==
 		      16 + 32 + 32 + 16 + 16 + 24 + 8 * SF_COUNTER_COUNT + 4 * SF_NODES_MAX,

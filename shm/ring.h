@@ -78,6 +78,20 @@ static inline void sf_shm_ring_map(struct sf_shm_ring *ring, void *grants, void 
 	ring->mask = slots - 1;
 }
 
+/**
+ * Where tally `number` is, which is 1 .. sf_shm_tallies(slots): first one a line, the head's lines
+ * before the slots', so that clients share a line, with each other or with a claim word, only when
+ * they are many.
+ */
+static inline _Atomic uint64_t *sf_shm_tally(const struct sf_shm_ring *ring, uint32_t number)
+{
+	const uint64_t lines = SF_SHM_SPARE_LINES + ring->mask + 1;
+	char *first = (char *)ring->claims + offsetof(struct sf_shm_claims, spare);
+	struct sf_shm_claim *line = (struct sf_shm_claim *)first + (number - 1) % lines;
+
+	return &line->tally[(number - 1) / lines];
+}
+
 static inline uint64_t sf_shm_horizon(const struct sf_shm_ring *ring)
 {
 	/* A2, pairs with R2 */

@@ -163,10 +163,12 @@ static json_t *clients_json(const struct sfctl_stream_stats *stream)
 
 	for (uint32_t i = 0; i < stream->client_count; i++) {
 		const struct sf_control_client *client = &stream->client[i];
+		bool is_counted = client->ids != SF_CONTROL_NOT_COUNTED;
+		json_t *ids = is_counted ? json_integer((json_int_t)client->ids) : json_null();
 		json_t *object =
-			json_pack("{s:I, s:I, s:s, s:o}", "pid", (json_int_t)client->pid, "uid",
-				  (json_int_t)client->uid, "command", client->command, "since",
-				  time_json(client->since_unix_ns));
+			json_pack("{s:I, s:I, s:s, s:o, s:o}", "pid", (json_int_t)client->pid,
+				  "uid", (json_int_t)client->uid, "command", client->command,
+				  "since", time_json(client->since_unix_ns), "ids", ids);
 
 		if (json_array_append_new(array, object) < 0) {
 			json_decref(array);

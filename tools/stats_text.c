@@ -8,9 +8,9 @@
 #include "tools/layout_option.h"
 #include "tools/number.h"
 #include "tools/stats.h"
+#include "tools/user.h"
 
 #include <inttypes.h>
-#include <pwd.h>
 #include <string.h>
 #include <time.h>
 
@@ -18,6 +18,8 @@
 /* So that a crowd does not push the rest off the screen. */
 #define CLIENTS_SHOWN 16
 #define LABEL "  %-13s"
+#define CLIENT_HEAD "  %7s %-12s %19s %-20s %s\n"
+#define CLIENT_ROW "  %7u %-12.12s %19s %-20s %s\n"
 
 /** A number with its digits in groups of three; holds any. */
 struct grouped {
@@ -239,21 +241,20 @@ static void daemon_print(const struct sf_control_stats *stats)
 
 static void client_print(const struct sf_control_client *client)
 {
-	char since[SFCTL_RFC3339_MAX];
-	char buffer[1024];
-	struct passwd passwd;
-	struct passwd *found = NULL;
+	bool is_counted = client->ids != SF_CONTROL_NOT_COUNTED;
+	char since[SF_WORDS_MAX];
+	char user[SFCTL_USER_MAX];
 
-	sfctl_rfc3339_format(client->since_unix_ns / 1000000, since);
-	(void)getpwuid_r(client->uid, &passwd, buffer, sizeof(buffer), &found);
-	printf("  %10u %10u %-12.12s %-24s %s\n", client->pid, client->uid,
-	       found ? found->pw_name : "?", since, client->command);
+	sf_time_words(client->since_unix_ns / 1000000, since);
+	sfctl_user_name(client->uid, user);
+	printf(CLIENT_ROW, client->pid, user, is_counted ? group(client->ids).text : "?", since,
+	       client->command);
 }
 
 static void clients_print(const struct sfctl_stream_stats *stream)
 {
 	if (stream->client_count > 0)
-		printf("  %10s %10s %-12s %-24s %s\n", "pid", "uid", "user", "since", "command");
+		printf(CLIENT_HEAD, "pid", "user", "IDs given", "since", "command");
 	for (uint32_t i = 0; i < stream->client_count && i < CLIENTS_SHOWN; i++)
 		client_print(&stream->client[i]);
 	if (stream->client_count > CLIENTS_SHOWN)

@@ -64,7 +64,8 @@ for _ in $(seq 100); do
 	sleep 0.05
 done
 holds stats_lists_clients jq -e --argjson pid $taker '.streams[0].attached_clients[0]
-	| .pid == $pid and .command == "sfctl" and .uid == (env.EUID // "0" | tonumber) and .since' \
+	| .pid == $pid and .command == "sfctl" and .uid == (env.EUID // "0" | tonumber) and .since
+	and (.ids | type == "number")' \
 	"$work/out"
 expect 0 stats_text_lists_clients $taker -- stats
 kill $taker

@@ -37,7 +37,8 @@ struct expected {
 	enum verdict verdict;
 	int status;
 	uint16_t type;
-	int stream; /* -1: none */
+	int stream;  /* -1: none */
+	bool is_old; /* ATTACH by a client that knows no tally: the answer has none */
 };
 
 static const char *const stream_names[STREAMS] = {"open", "listed", "closed"};
@@ -69,7 +70,8 @@ static inline struct expected expect_attach(uid_t uid, gid_t gid,
 {
 	struct expected expected = {.verdict = REFUSED,
 				    .type = SF_CONTROL_ATTACH,
-				    .stream = stream_named(request->stream)};
+				    .stream = stream_named(request->stream),
+				    .is_old = request->abi_minor < 2};
 
 	if (expected.stream < 0)
 		expected.status = -ENOENT;

@@ -185,6 +185,10 @@ static size_t make_reply(struct feed *feed, union reply *reply)
 	if (choice % 8 == 1) {
 		length = feed_u16(feed) % (sizeof(*reply) + 1);
 		feed_bytes(feed, reply, length);
+	} else if (choice % 8 == 5) {
+		length = SF_CONTROL_ATTACHED_SHORT;
+	} else if (choice % 8 == 6) {
+		reply->attached.tally = feed_u16(feed);
 	} else if (choice % 8 == 2) {
 		length = sizeof(reply->refused);
 		feed_bytes(feed, reply->refused.text, sizeof(reply->refused.text));

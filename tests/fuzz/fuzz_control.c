@@ -90,6 +90,13 @@ static void check_refusal(const struct sf_control_refused *refused, ssize_t leng
 	require(text > 0 && text < sizeof(refused->text));
 }
 
+/** Nobody has taken an ID. */
+static void check_client(const struct sf_control_client *client)
+{
+	require(memchr(client->command, '\0', sizeof(client->command)) != NULL);
+	require(client->ids == 0 || client->ids == SF_CONTROL_NOT_COUNTED);
+}
+
 static void check_answer(const union message *reply, const struct expected *expected)
 {
 	if (expected->type == SF_CONTROL_STATS) {
@@ -101,7 +108,7 @@ static void check_answer(const union message *reply, const struct expected *expe
 		require(reply->clients.total <= CONNECTIONS);
 		require(reply->clients.count <= reply->clients.total);
 		for (uint32_t i = 0; i < reply->clients.count; i++)
-			require(memchr(reply->clients.client[i].command, '\0', 16) != NULL);
+			check_client(&reply->clients.client[i]);
 	} else if (expected->type == SF_CONTROL_UPGRADE) {
 		require(strcmp(reply->upgraded.before, "before") == 0);
 	} else {
@@ -109,6 +116,7 @@ static void check_answer(const union message *reply, const struct expected *expe
 			stream[expected->stream].ring.shm.grants->total_bytes);
 		require(reply->attached.generation ==
 			stream[expected->stream].ring.shm.grants->generation);
+		require(expected->is_old || reply->attached.tally > 0);
 	}
 }
 
@@ -160,7 +168,9 @@ static bool hear(struct peer *who)
 			  first ? (first->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0, &expected);
 	if (expected.verdict == ANSWERED) {
 		require(reply.head.type == expected.type);
-		require(length == (ssize_t)sf_control_reply_length(expected.type));
+		require(length == (ssize_t)(expected.is_old
+						    ? SF_CONTROL_ATTACHED_SHORT
+						    : sf_control_reply_length(expected.type)));
 		check_answer(&reply, &expected);
 	} else {
 		check_refusal(&reply.refused, length);

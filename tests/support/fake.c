@@ -158,7 +158,7 @@ static void (*const spoil[])(struct answer *) = {
 const struct t_fake t_fake[] = {
 	{"wrong magic", -EPROTO, "not a ring"},
 	{"zeroed header", -EPROTO, "not a ring"},
-	{"other major version", -EPROTO, "ring has ABI version 2.1, this libsfclient knows 1"},
+	{"other major version", -EPROTO, "ring has ABI version 2.2, this libsfclient knows 1"},
 	{"other total size", -EPROTO, "sizes do not agree"},
 	{"more slots than there are", -EPROTO, "sizes do not agree"},
 	{"slots that are no power of two", -EPROTO, "sizes do not agree"},

@@ -34,6 +34,7 @@ void t_add_client_end(Suite *suite);
 void t_add_client_daemon(Suite *suite);
 void t_add_client_open(Suite *suite);
 void t_add_client_ordered(Suite *suite);
+void t_add_client_tally(Suite *suite);
 void t_add_client_windows(Suite *suite);
 
 #endif

@@ -462,6 +462,7 @@ int main(void)
 	t_add_client_daemon(suite);
 	t_add_client_open(suite);
 	t_add_client_ordered(suite);
+	t_add_client_tally(suite);
 	t_add_client_windows(suite);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
