@@ -10,9 +10,6 @@
 
 #ifdef SF_USDT
 
-#define _SDT_HAS_SEMAPHORES 1
-#include <sys/sdt.h>
-
 #define SFD_PROBE_SEMAPHORE(name)                                                                  \
 	extern unsigned short sfd_##name##_semaphore __attribute__((visibility("hidden")))
 
@@ -28,6 +25,19 @@ SFD_PROBE_SEMAPHORE(loop_wake);
 /** A tracer is attached to the probe. Relaxed: a probe more or less at its begin and end. */
 #define SFD_PROBE_IS_ON(name)                                                                      \
 	__builtin_expect(__atomic_load_n(&sfd_##name##_semaphore, __ATOMIC_RELAXED) != 0, 0)
+
+#else
+
+#define SFD_PROBE_IS_ON(name) 0
+
+#endif
+
+/* The linter would take what these macros are made of for the code of whoever uses them. */
+#if defined(SF_USDT) && !defined(__clang_analyzer__)
+
+#define _SDT_HAS_SEMAPHORES 1
+#include <sys/sdt.h>
+
 #define SFD_PROBE1(name, a) STAP_PROBE1(sfd, name, a)
 #define SFD_PROBE2(name, a, b) STAP_PROBE2(sfd, name, a, b)
 #define SFD_PROBE3(name, a, b, c) STAP_PROBE3(sfd, name, a, b, c)
@@ -35,7 +45,6 @@ SFD_PROBE_SEMAPHORE(loop_wake);
 
 #else
 
-#define SFD_PROBE_IS_ON(name) 0
 #define SFD_PROBE1(name, a) ((void)(a))
 #define SFD_PROBE2(name, a, b) ((void)(a), (void)(b))
 #define SFD_PROBE3(name, a, b, c) ((void)(a), (void)(b), (void)(c))

@@ -10,9 +10,6 @@
 
 #ifdef SF_USDT
 
-#define _SDT_HAS_SEMAPHORES 1
-#include <sys/sdt.h>
-
 /* Hidden: a reference from another module would be to a copy that the kernel does not raise. */
 #define SF_PROBE_SEMAPHORE(name)                                                                   \
 	extern unsigned short sfclient_##name##_semaphore __attribute__((visibility("hidden")))
@@ -26,13 +23,25 @@ SF_PROBE_SEMAPHORE(fork);
 /** A tracer is attached to the probe. Relaxed: a probe more or less at its begin and end. */
 #define SF_PROBE_IS_ON(name)                                                                       \
 	__builtin_expect(__atomic_load_n(&sfclient_##name##_semaphore, __ATOMIC_RELAXED) != 0, 0)
+
+#else
+
+#define SF_PROBE_IS_ON(name) 0
+
+#endif
+
+/* The linter would take what these macros are made of for the code of whoever uses them. */
+#if defined(SF_USDT) && !defined(__clang_analyzer__)
+
+#define _SDT_HAS_SEMAPHORES 1
+#include <sys/sdt.h>
+
 #define SF_PROBE2(name, a, b) STAP_PROBE2(sfclient, name, a, b)
 #define SF_PROBE3(name, a, b, c) STAP_PROBE3(sfclient, name, a, b, c)
 #define SF_PROBE4(name, a, b, c, d) STAP_PROBE4(sfclient, name, a, b, c, d)
 
 #else
 
-#define SF_PROBE_IS_ON(name) 0
 #define SF_PROBE2(name, a, b) ((void)(a), (void)(b))
 #define SF_PROBE3(name, a, b, c) ((void)(a), (void)(b), (void)(c))
 #define SF_PROBE4(name, a, b, c, d) ((void)(a), (void)(b), (void)(c), (void)(d))
