@@ -41,6 +41,8 @@ static const struct command commands[] = {
 	 "show what the daemon and its streams are doing"},
 	{"upgrade", sfctl_cmd_upgrade, SFCTL_USES_SOCKET | SFCTL_USES_JSON,
 	 "have the running sfd become another program"},
+	{"trace", sfctl_cmd_trace, SFCTL_USES_ALL,
+	 "watch fetches and sfd itself, by the nanosecond"},
 	{"doctor", sfctl_cmd_doctor, SFCTL_USES_ALL,
 	 "say whether all is well, and what helps if not"},
 	{"bench", sfctl_cmd_bench, SFCTL_USES_ALL,
@@ -63,7 +65,7 @@ static void help_print(void)
 	       "it:\n" SFCTL_GLOBAL_HELP
 	       "  --version         print the version (before the command only)\n"
 	       "\n"
-	       "Exit status: 0 success, 1 failure, 2 usage error.\n"
+	       "Exit status: 0 success, 1 failure, 2 usage error; trace also has 3.\n"
 	       "\n"
 	       "Examples:\n"
 	       "  sfctl next -n 3\n"
