@@ -11,13 +11,15 @@
 #include <string.h>
 
 static const char help[] =
-	"Usage: sfctl trace latency [OPTION]...\n"
+	"Usage: sfctl trace latency|beat [OPTION]...\n"
 	"\n"
 	"Watches running processes from the kernel, without stopping or changing them.\n"
 	"\n"
 	"  latency           how long one fetch takes, by process and path: fast (out of\n"
 	"                    the range in hand), claim (a new range), wait. libsfclient\n"
 	"                    times fetches itself, with the CPU's time-stamp counter\n"
+	"  beat              how late sfd's turns are; how much of that is the timer's,\n"
+	"                    how much is waiting for a CPU, and who ran there instead\n"
 	"\n"
 	"  --pid PID         only this process; the trace ends with it\n"
 	"  --seconds S       end after 1 to 604800 seconds; else on SIGINT or SIGTERM\n"
@@ -45,7 +47,8 @@ static const char help[] =
 	"\n"
 	"Examples:\n"
 	"  sfctl trace latency --seconds 10\n"
-	"  sfctl trace latency --pid 4711 --svg latency.svg\n";
+	"  sfctl trace latency --pid 4711 --svg latency.svg\n"
+	"  sfctl trace beat --seconds 60 --json | jq '.daemons[].late.p99_9_ns'\n";
 
 struct kind {
 	const char *name;
@@ -54,6 +57,7 @@ struct kind {
 
 static const struct kind kinds[] = {
 	{"latency", sfctl_trace_latency},
+	{"beat", sfctl_trace_beat},
 };
 
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
@@ -124,7 +128,7 @@ static int options_read(struct sfctl *sfctl, int argc, char **argv, struct sfctl
 	if (status != SFCTL_GO_ON)
 		return status;
 	if (optind == argc)
-		return sfctl_usage(sfctl, "what to trace is missing: latency");
+		return sfctl_usage(sfctl, "what to trace is missing: latency or beat");
 	if (optind + 1 < argc)
 		return sfctl_usage(sfctl, "\"%.60s\" is one argument too many", argv[optind + 1]);
 	return SFCTL_GO_ON;

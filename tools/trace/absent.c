@@ -13,6 +13,11 @@ static int refuse(const struct sfctl_trace *trace)
 	return SFCTL_CANNOT_TRACE;
 }
 
+int sfctl_trace_beat(const struct sfctl_trace *trace)
+{
+	return refuse(trace);
+}
+
 int sfctl_trace_latency(const struct sfctl_trace *trace)
 {
 	return refuse(trace);
