@@ -11,7 +11,7 @@
 #include <string.h>
 
 static const char help[] =
-	"Usage: sfctl trace latency|beat [OPTION]...\n"
+	"Usage: sfctl trace latency|beat|syscalls [OPTION]...\n"
 	"\n"
 	"Watches running processes from the kernel, without stopping or changing them.\n"
 	"\n"
@@ -20,6 +20,7 @@ static const char help[] =
 	"                    times fetches itself, with the CPU's time-stamp counter\n"
 	"  beat              how late sfd's turns are; how much of that is the timer's,\n"
 	"                    how much is waiting for a CPU, and who ran there instead\n"
+	"  syscalls          the system calls of a process (--pid) between its fetches\n"
 	"\n"
 	"  --pid PID         only this process; the trace ends with it\n"
 	"  --seconds S       end after 1 to 604800 seconds; else on SIGINT or SIGTERM\n"
@@ -48,7 +49,8 @@ static const char help[] =
 	"Examples:\n"
 	"  sfctl trace latency --seconds 10\n"
 	"  sfctl trace latency --pid 4711 --svg latency.svg\n"
-	"  sfctl trace beat --seconds 60 --json | jq '.daemons[].late.p99_9_ns'\n";
+	"  sfctl trace beat --seconds 60 --json | jq '.daemons[].late.p99_9_ns'\n"
+	"  sfctl trace syscalls --pid 4711 --seconds 5\n";
 
 struct kind {
 	const char *name;
@@ -58,6 +60,7 @@ struct kind {
 static const struct kind kinds[] = {
 	{"latency", sfctl_trace_latency},
 	{"beat", sfctl_trace_beat},
+	{"syscalls", sfctl_trace_syscalls},
 };
 
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
@@ -128,7 +131,7 @@ static int options_read(struct sfctl *sfctl, int argc, char **argv, struct sfctl
 	if (status != SFCTL_GO_ON)
 		return status;
 	if (optind == argc)
-		return sfctl_usage(sfctl, "what to trace is missing: latency or beat");
+		return sfctl_usage(sfctl, "what to trace is missing: latency or beat or syscalls");
 	if (optind + 1 < argc)
 		return sfctl_usage(sfctl, "\"%.60s\" is one argument too many", argv[optind + 1]);
 	return SFCTL_GO_ON;

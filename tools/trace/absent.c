@@ -22,3 +22,8 @@ int sfctl_trace_latency(const struct sfctl_trace *trace)
 {
 	return refuse(trace);
 }
+
+int sfctl_trace_syscalls(const struct sfctl_trace *trace)
+{
+	return refuse(trace);
+}
