@@ -11,7 +11,7 @@
 #include <string.h>
 
 static const char help[] =
-	"Usage: sfctl trace latency|beat|syscalls [OPTION]...\n"
+	"Usage: sfctl trace latency|beat|syscalls|control [OPTION]...\n"
 	"\n"
 	"Watches running processes from the kernel, without stopping or changing them.\n"
 	"\n"
@@ -20,6 +20,8 @@ static const char help[] =
 	"                    times fetches itself, with the CPU's time-stamp counter\n"
 	"  beat              how late sfd's turns are; how much of that is the timer's,\n"
 	"                    how much is waiting for a CPU, and who ran there instead\n"
+	"  control           each request on sfd's control channel: how long it waited\n"
+	"                    for sfd's loop, and how long sfd worked on it\n"
 	"  syscalls          the system calls of a process (--pid) between its fetches\n"
 	"\n"
 	"  --pid PID         only this process; the trace ends with it\n"
@@ -60,6 +62,7 @@ struct kind {
 static const struct kind kinds[] = {
 	{"latency", sfctl_trace_latency},
 	{"beat", sfctl_trace_beat},
+	{"control", sfctl_trace_control},
 	{"syscalls", sfctl_trace_syscalls},
 };
 
@@ -131,7 +134,8 @@ static int options_read(struct sfctl *sfctl, int argc, char **argv, struct sfctl
 	if (status != SFCTL_GO_ON)
 		return status;
 	if (optind == argc)
-		return sfctl_usage(sfctl, "what to trace is missing: latency or beat or syscalls");
+		return sfctl_usage(
+			sfctl, "what to trace is missing: latency or beat or syscalls or control");
 	if (optind + 1 < argc)
 		return sfctl_usage(sfctl, "\"%.60s\" is one argument too many", argv[optind + 1]);
 	return SFCTL_GO_ON;

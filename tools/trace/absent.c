@@ -18,6 +18,11 @@ int sfctl_trace_beat(const struct sfctl_trace *trace)
 	return refuse(trace);
 }
 
+int sfctl_trace_control(const struct sfctl_trace *trace)
+{
+	return refuse(trace);
+}
+
 int sfctl_trace_latency(const struct sfctl_trace *trace)
 {
 	return refuse(trace);

@@ -30,6 +30,7 @@ struct sfctl_trace {
 
 /** The kinds of traces. @return an exit code */
 int sfctl_trace_beat(const struct sfctl_trace *trace);
+int sfctl_trace_control(const struct sfctl_trace *trace);
 int sfctl_trace_latency(const struct sfctl_trace *trace);
 int sfctl_trace_syscalls(const struct sfctl_trace *trace);
 
