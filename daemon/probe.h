@@ -37,6 +37,9 @@ SFD_PROBE_SEMAPHORE(loop_wake);
 
 #define _SDT_HAS_SEMAPHORES 1
 #include <sys/sdt.h>
+#ifdef __clang__ /* sdt.h counts arguments in a way that is GNU's */
+#pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
+#endif
 
 #define SFD_PROBE1(name, a) STAP_PROBE1(sfd, name, a)
 #define SFD_PROBE2(name, a, b) STAP_PROBE2(sfd, name, a, b)

@@ -35,6 +35,9 @@ SF_PROBE_SEMAPHORE(fork);
 
 #define _SDT_HAS_SEMAPHORES 1
 #include <sys/sdt.h>
+#ifdef __clang__ /* sdt.h counts arguments in a way that is GNU's */
+#pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
+#endif
 
 #define SF_PROBE2(name, a, b) STAP_PROBE2(sfclient, name, a, b)
 #define SF_PROBE3(name, a, b, c) STAP_PROBE3(sfclient, name, a, b, c)
