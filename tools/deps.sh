@@ -1,22 +1,30 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Installs the Debian packages that building, testing or benchmarking needs and that are missing.
-# usage: bash tools/deps.sh build|test|bench
+# usage: bash tools/deps.sh build|test|bench|peers
 set -euo pipefail
 
 build=(gcc libc6-dev meson ninja-build pkg-config
 	liburing-dev libinih-dev libseccomp-dev libsystemd-dev zlib1g-dev
 	libjansson-dev libyajl-dev libsodium-dev uuid-dev libsqlite3-dev libcsv-dev systemtap-sdt-dev)
 test=("${build[@]}" g++ clang clang-format clang-tidy libclang-rt-14-dev llvm
-	binutils check gcovr git jq procps spin systemd)
+	binutils check gcovr git jq procps spin systemd libhiredis-dev libpq-dev)
 bench=("${build[@]}" hyperfine jq git)
+peers=("${bench[@]}" strace python3 uuid-runtime redis-server postgresql libhiredis-dev libpq-dev
+	librust-uuid-dev golang-github-{google-,gofrs-,rogpeppe-fast}uuid-dev
+	golang-github-oklog-ulid-dev golang-github-rs-xid-dev golang-github-segmentio-ksuid-dev)
+# tools that often come from elsewhere
+command -v npm >/dev/null || peers+=(nodejs npm)
+command -v go >/dev/null || peers+=(golang-go)
+command -v cargo >/dev/null || peers+=(cargo)
 
 case "${1:-}" in
 build) wanted=("${build[@]}") ;;
 test) wanted=("${test[@]}") ;;
 bench) wanted=("${bench[@]}") ;;
+peers) wanted=("${peers[@]}") ;;
 *)
-	echo "usage: bash tools/deps.sh build|test|bench" >&2
+	echo "usage: bash tools/deps.sh build|test|bench|peers" >&2
 	exit 2
 	;;
 esac
