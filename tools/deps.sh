@@ -8,7 +8,7 @@ build=(gcc libc6-dev meson ninja-build pkg-config
 	liburing-dev libinih-dev libseccomp-dev libsystemd-dev zlib1g-dev
 	libjansson-dev libyajl-dev libsodium-dev uuid-dev libsqlite3-dev libcsv-dev systemtap-sdt-dev)
 test=("${build[@]}" g++ clang clang-format clang-tidy libclang-rt-14-dev llvm
-	binutils check gcovr git jq procps spin systemd libhiredis-dev libpq-dev)
+	binutils check gcovr git jq procps spin strace systemd libhiredis-dev libpq-dev)
 bench=("${build[@]}" hyperfine jq git)
 peers=("${bench[@]}" strace python3 uuid-runtime redis-server postgresql libhiredis-dev libpq-dev
 	librust-uuid-dev golang-github-{google-,gofrs-,rogpeppe-fast}uuid-dev
