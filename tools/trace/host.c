@@ -20,8 +20,8 @@
 #define SYS_BTF "/sys/kernel/btf/vmlinux"
 #define SYS_UPROBE "/sys/bus/event_source/devices/uprobe"
 #define SECCOMP_FILTER 2
-/* Below it a user needs no privilege that CAP_PERFMON would not give. */
-#define PARANOID_ADMIN 3
+/* The number of the first user namespace is the same everywhere. */
+#define INITIAL_USER_NS "user:[4026531837]"
 
 static bool has_capability(const struct sfctl_trace_host *host, int capability)
 {
@@ -72,21 +72,17 @@ static void read_status(struct sfctl_trace_host *host, const char *root)
 		(void)fclose(file);
 }
 
-/** In the initial user namespace all ids are themselves. */
+/** Whether there is a user namespace, and it is not the first. */
 static bool is_nested(const char *root)
 {
-	char line[80];
-	unsigned long inside;
-	unsigned long outside;
-	unsigned long count;
+	char path[PATH_MAX];
+	char name[64];
+	ssize_t length;
 
-	read_line(root, "/proc/self/uid_map", line, sizeof(line));
-	if (line[0] == '\0')
-		return false; /* a kernel without user namespaces */
-	/* three numbers of 32 bits, from the kernel */
-	if (sscanf(line, "%lu %lu %lu", &inside, &outside, &count) != 3) // NOLINT(cert-err34-c)
-		return true;
-	return inside != 0 || outside != 0 || count != UINT32_MAX;
+	(void)snprintf(path, sizeof(path), "%s/proc/self/ns/user", root);
+	length = readlink(path, name, sizeof(name));
+	return length >= 0 && ((size_t)length != strlen(INITIAL_USER_NS) ||
+			       memcmp(name, INITIAL_USER_NS, (size_t)length) != 0);
 }
 
 /** The word in brackets, of "none [integrity] confidentiality". */
@@ -145,8 +141,8 @@ static void judge_capabilities(const struct sfctl_trace_host *host, struct sfctl
 	else if (!has_capability(host, CAP_SYS_ADMIN) && !(has_bpf && has_perfmon))
 		SFCTL_WHY(next(lacks),
 			  "missing %s%s%s (effective capabilities: %" PRIx64
-			  "): setcap cap_bpf,cap_perfmon=ep on sfctl, or AmbientCapabilities= of a "
-			  "unit, gives it",
+			  "), or CAP_SYS_ADMIN, which some kernels want besides: give it by setcap "
+			  "on sfctl, or by AmbientCapabilities= of a unit",
 			  has_bpf ? "" : "CAP_BPF", has_bpf || has_perfmon ? "" : " and ",
 			  has_perfmon ? "" : "CAP_PERFMON", host->capabilities);
 }
@@ -182,12 +178,12 @@ void sfctl_trace_host_lacks(const struct sfctl_trace_host *host, struct sfctl_la
 static void explain_refusal(const struct sfctl_trace_host *host, enum sfctl_trace_step step,
 			    const char *what, struct sf_why *why)
 {
-	if (step == SFCTL_STEP_ATTACH && host->perf_paranoid >= PARANOID_ADMIN &&
-	    !has_capability(host, CAP_SYS_ADMIN))
+	if (step == SFCTL_STEP_ATTACH && !has_capability(host, CAP_SYS_ADMIN))
 		SFCTL_WHY(why,
-			  "%s: kernel.perf_event_paranoid is %d, which leaves it to CAP_SYS_ADMIN "
-			  "here: set it to 2, or add that capability",
-			  what, host->perf_paranoid);
+			  "%s: it wants CAP_SYS_ADMIN (effective capabilities: %" PRIx64
+			  ", kernel.perf_event_paranoid: %d): give it by setcap on sfctl, or by "
+			  "AmbientCapabilities= of a unit",
+			  what, host->capabilities, host->perf_paranoid);
 	else if (host->seccomp == SECCOMP_FILTER)
 		SFCTL_WHY(why,
 			  "%s: a sandbox's or container's seccomp filter is in force (Seccomp is 2 "

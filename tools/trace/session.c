@@ -68,6 +68,11 @@ static void tell_targets(const struct sfctl_session *session)
 				 "note: a process has %s, which has been replaced since, and is "
 				 "not traced: start it anew, or add CAP_CHECKPOINT_RESTORE",
 				 targets->replaced);
+	if (targets->locked)
+		(void)sfctl_fail(sfctl,
+				 "note: a process has %s, which may not be opened, and is not "
+				 "traced: be its user, or add CAP_SYS_PTRACE",
+				 targets->locked);
 	if (targets->hidden > 0 && session->trace->is_verbose)
 		(void)sfctl_fail(sfctl,
 				 "note: %zu process%s may not be looked at: that takes "

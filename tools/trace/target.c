@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define DELETED " (deleted)"
@@ -102,7 +103,22 @@ static bool read_mapping(char *line, struct mapping *mapping)
 	return true;
 }
 
-/** The file itself, where that is permitted; else the path, as that process sees it. */
+/** A path as we see it, if that is the mapped file. */
+static int open_if_same(const struct mapping *mapping)
+{
+	struct stat status;
+	int fd = open(mapping->path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &status) == 0 && status.st_ino == mapping->inode &&
+	    major(status.st_dev) == mapping->major && minor(status.st_dev) == mapping->minor)
+		return fd;
+	(void)close(fd);
+	return -1;
+}
+
+/** The file itself, where that is permitted; else its path, as that process sees it or as we do. */
 static int open_mapped(pid_t pid, const struct mapping *mapping)
 {
 	char path[64];
@@ -118,7 +134,7 @@ static int open_mapped(pid_t pid, const struct mapping *mapping)
 		return -1;
 	fd = open(seen, O_RDONLY | O_CLOEXEC);
 	free(seen);
-	return fd;
+	return fd >= 0 ? fd : open_if_same(mapping);
 }
 
 static bool is_named_so(const struct hunt *hunt, const struct mapping *mapping)
@@ -173,8 +189,9 @@ static bool look_into(struct hunt *hunt, pid_t pid, const struct mapping *mappin
 	int fd = open_mapped(pid, mapping);
 	bool has = fd >= 0 && sfctl_notes_have(fd, hunt->provider->name);
 
-	if (fd < 0 && mapping->is_deleted && is_named_so(hunt, mapping))
-		note_path(&hunt->targets->replaced, mapping->path);
+	if (fd < 0 && is_named_so(hunt, mapping))
+		note_path(mapping->is_deleted ? &hunt->targets->replaced : &hunt->targets->locked,
+			  mapping->path);
 	if (fd >= 0 && !has) {
 		if (is_named_so(hunt, mapping))
 			note_path(&hunt->targets->bare, mapping->path);
@@ -280,6 +297,10 @@ static int explain(const struct hunt *hunt, pid_t pid, struct sf_why *why)
 			  "%s %.80s, replaced since: start it anew, or add "
 			  "CAP_CHECKPOINT_RESTORE to trace what it has",
 			  whose, targets->replaced);
+	else if (targets->locked)
+		SFCTL_WHY(why,
+			  "%s %.80s, which may not be opened: be its user, or add CAP_SYS_PTRACE",
+			  whose, targets->locked);
 	else if (pid != 0)
 		SFCTL_WHY(why, "process %d has no %s: look for one that has", (int)pid, program);
 	else if (targets->hidden > 0)
@@ -327,5 +348,6 @@ void sfctl_targets_deinit(struct sfctl_targets *targets)
 	free(targets->pid);
 	free(targets->bare);
 	free(targets->replaced);
+	free(targets->locked);
 	*targets = (struct sfctl_targets){0};
 }

@@ -44,6 +44,8 @@ struct sfctl_targets {
 	char *bare;
 	/* one that was replaced and may not be opened; NULL: none */
 	char *replaced;
+	/* one that may not be opened; NULL: none */
+	char *locked;
 };
 
 /**
