@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* SPDX-FileCopyrightText: The sfd authors */
 /*
- * Control channel client: one request, one reply, bounded waiting. Main thread only. Everything
+ * Control channel client: one request, one reply, bounded waiting. Everything
  * that was received is checked before it is handed on.
  */
 #include "tools/control.h"
@@ -74,6 +74,14 @@ int sfctl_control_open(const struct sfctl *sfctl, int *ret_fd, struct sf_why *wh
 	return r;
 }
 
+void sfctl_control_patience(int fd, unsigned ms)
+{
+	struct timeval patience = {.tv_sec = ms / 1000, .tv_usec = (long)(ms % 1000) * 1000};
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+}
+
 int sfctl_control_close(int fd)
 {
 	if (fd >= 0)
@@ -81,11 +89,15 @@ int sfctl_control_close(int fd)
 	return -1;
 }
 
-static int transfer_failed(int error, struct sf_why *why)
+static int transfer_failed(int fd, int error, struct sf_why *why)
 {
+	struct timeval patience = {0};
+	socklen_t size = sizeof(patience);
+
 	if (error == EAGAIN) {
-		SFCTL_WHY(why, "sfd did not answer within %d s: it is stopped or overloaded",
-			  SFCTL_CONTROL_TIMEOUT_S);
+		(void)getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, &size);
+		SFCTL_WHY(why, "sfd did not answer within %.3g s: it is stopped or overloaded",
+			  (double)patience.tv_sec + (double)patience.tv_usec / 1e6);
 		return -ETIMEDOUT;
 	}
 	if (error == EPIPE || error == ECONNRESET) {
@@ -140,12 +152,12 @@ static int exchange(int fd, struct sf_control_head *request, void *buffer, struc
 		length = send(fd, request, request->length, MSG_NOSIGNAL);
 	while (length < 0 && errno == EINTR);
 	if (length < 0)
-		return transfer_failed(errno, why);
+		return transfer_failed(fd, errno, why);
 	do
 		length = recv(fd, buffer, SF_CONTROL_MESSAGE_MAX, MSG_TRUNC);
 	while (length < 0 && errno == EINTR);
 	if (length <= 0)
-		return transfer_failed(length < 0 ? errno : ECONNRESET, why);
+		return transfer_failed(fd, length < 0 ? errno : ECONNRESET, why);
 	r = check_reply(buffer, (size_t)length, request->type, why);
 	if (r < 0 || refused->head.status >= 0)
 		return r;
@@ -220,7 +232,6 @@ int sfctl_control_clients(int fd, const char *stream, uint32_t offset,
 int sfctl_control_upgrade(int fd, const char *path, struct sf_control_upgraded *ret_upgraded,
 			  struct sf_why *why)
 {
-	struct timeval patience = {.tv_sec = SFCTL_UPGRADE_TIMEOUT_S};
 	struct sf_control_upgrade request = {.head.type = SF_CONTROL_UPGRADE};
 	union {
 		struct sf_control_upgraded upgraded;
@@ -234,7 +245,7 @@ int sfctl_control_upgrade(int fd, const char *path, struct sf_control_upgraded *
 		return -EINVAL;
 	}
 	memcpy(request.path, path, strlen(path));
-	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	sfctl_control_patience(fd, SFCTL_UPGRADE_TIMEOUT_S * 1000);
 	r = exchange(fd, &request.head, &reply, why);
 	if (r < 0)
 		return r;

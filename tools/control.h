@@ -2,7 +2,7 @@
 /* SPDX-FileCopyrightText: The sfd authors */
 /*
  * A synchronous client of sfd's control channel, for what operators ask. It never attaches, so it
- * does not count as a client of a stream. Main thread only.
+ * does not count as a client of a stream. A connection belongs to one thread.
  */
 #ifndef SFCTL_CONTROL_H
 #define SFCTL_CONTROL_H
@@ -19,6 +19,9 @@
  *         socket calls, with the reason in `why`
  */
 int sfctl_control_open(const struct sfctl *sfctl, int *ret_fd, struct sf_why *why);
+
+/** Sets the longest wait for one answer, at least 1 ms; else it is SFCTL_CONTROL_TIMEOUT_S. */
+void sfctl_control_patience(int fd, unsigned ms);
 
 /** Closes; -1 is fine. @return -1 */
 int sfctl_control_close(int fd);
