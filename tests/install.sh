@@ -111,3 +111,4 @@ for program in example example++; do
 	[ "$(sort -u "$work/ids" | wc -l)" -eq "$(wc -l <"$work/ids")" ]
 done
 "$base/bin/sfctl" next | grep -qE '^[0-9]+$'
+[ ! -e "$build/tools/sfctl-exporter" ] || "$base/bin/sfctl" exporter --help | grep -q Usage

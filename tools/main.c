@@ -39,6 +39,7 @@ static const struct command commands[] = {
 	 "show marks, and set one to move a machine id to another host"},
 	{"stats", sfctl_cmd_stats, SFCTL_USES_ALL,
 	 "show what the daemon and its streams are doing"},
+	{"exporter", sfctl_cmd_exporter, SFCTL_USES_SOCKET, "serve the statistics to Prometheus"},
 	{"upgrade", sfctl_cmd_upgrade, SFCTL_USES_SOCKET | SFCTL_USES_JSON,
 	 "have the running sfd become another program"},
 	{"trace", sfctl_cmd_trace, SFCTL_USES_ALL,

@@ -127,6 +127,7 @@ int sfctl_cmd_convert(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_decode(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_doctor(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_encode(struct sfctl *sfctl, int argc, char **argv);
+int sfctl_cmd_exporter(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_mark(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_next(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_range(struct sfctl *sfctl, int argc, char **argv);
