@@ -7,10 +7,10 @@ set -euo pipefail
 build=(gcc libc6-dev meson ninja-build pkg-config
 	liburing-dev libinih-dev libseccomp-dev libsystemd-dev zlib1g-dev
 	libjansson-dev libyajl-dev libsodium-dev uuid-dev libsqlite3-dev libcsv-dev
-	clang bpftool libbpf-dev libelf-dev systemtap-sdt-dev libmicrohttpd-dev)
+	libncurses-dev libmicrohttpd-dev clang bpftool libbpf-dev libelf-dev systemtap-sdt-dev)
 test=("${build[@]}" g++ clang-format clang-tidy libclang-rt-14-dev llvm
 	binutils bpftrace check gcovr git jq procps spin strace systemd libhiredis-dev libpq-dev
-	curl prometheus python3-prometheus-client)
+	curl prometheus python3-prometheus-client tmux)
 bench=("${build[@]}" hyperfine jq git)
 peers=("${bench[@]}" strace python3 uuid-runtime redis-server postgresql libhiredis-dev libpq-dev
 	librust-uuid-dev golang-github-{google-,gofrs-,rogpeppe-fast}uuid-dev

@@ -40,6 +40,8 @@ static const struct command commands[] = {
 	{"stats", sfctl_cmd_stats, SFCTL_USES_ALL,
 	 "show what the daemon and its streams are doing"},
 	{"exporter", sfctl_cmd_exporter, SFCTL_USES_SOCKET, "serve the statistics to Prometheus"},
+	{"top", sfctl_cmd_top, SFCTL_USES_SFD,
+	 "the same on a terminal, live: streams, and clients by rate"},
 	{"upgrade", sfctl_cmd_upgrade, SFCTL_USES_SOCKET | SFCTL_USES_JSON,
 	 "have the running sfd become another program"},
 	{"trace", sfctl_cmd_trace, SFCTL_USES_ALL,

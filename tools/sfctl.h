@@ -135,6 +135,7 @@ int sfctl_cmd_shard(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_sort(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_stamp(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_stats(struct sfctl *sfctl, int argc, char **argv);
+int sfctl_cmd_top(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_trace(struct sfctl *sfctl, int argc, char **argv);
 int sfctl_cmd_upgrade(struct sfctl *sfctl, int argc, char **argv);
 
