@@ -11,7 +11,7 @@
 #include <string.h>
 
 static const char help[] =
-	"Usage: sfctl trace latency|beat|syscalls|control [OPTION]...\n"
+	"Usage: sfctl trace latency|beat|control|syscalls [OPTION]...\n"
 	"\n"
 	"Watches running processes from the kernel, without stopping or changing them.\n"
 	"\n"
@@ -136,7 +136,7 @@ static int options_read(struct sfctl *sfctl, int argc, char **argv, struct sfctl
 		return status;
 	if (optind == argc)
 		return sfctl_usage(
-			sfctl, "what to trace is missing: latency or beat or syscalls or control");
+			sfctl, "what to trace is missing: latency, beat, control or syscalls");
 	if (optind + 1 < argc)
 		return sfctl_usage(sfctl, "\"%.60s\" is one argument too many", argv[optind + 1]);
 	return SFCTL_GO_ON;
