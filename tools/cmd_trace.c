@@ -135,8 +135,8 @@ static int options_read(struct sfctl *sfctl, int argc, char **argv, struct sfctl
 	if (status != SFCTL_GO_ON)
 		return status;
 	if (optind == argc)
-		return sfctl_usage(
-			sfctl, "what to trace is missing: latency, beat, control or syscalls");
+		return sfctl_usage(sfctl,
+				   "what to trace is missing: latency, beat, control or syscalls");
 	if (optind + 1 < argc)
 		return sfctl_usage(sfctl, "\"%.60s\" is one argument too many", argv[optind + 1]);
 	return SFCTL_GO_ON;
