@@ -209,7 +209,7 @@ START_TEST(process_without_probes_is_refused)
 	struct sf_why why;
 
 	ck_assert_int_eq(sfctl_targets_init(&targets, &nobodys, getpid(), &why), -ENOENT);
-	ck_assert_ptr_nonnull(strstr(why.text, "test_tools_trace without probes"));
+	ck_assert_ptr_nonnull(strstr(why.text, "test_trace_host without probes"));
 	ck_assert_int_eq(sfctl_targets_init(&targets, &others, getpid(), &why), -ENOENT);
 	ck_assert_ptr_nonnull(strstr(why.text, "has no nobody"));
 	ck_assert_int_eq(sfctl_targets_init(&targets, &others, INT_MAX, &why), -ENOENT);
