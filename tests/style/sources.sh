@@ -10,13 +10,15 @@ complain() {
 }
 
 sources=$(git ls-files '*.c' '*.h' '*.def' '*.sh' 'meson.build' '*/meson.build' meson_options.txt)
-for file in $sources; do
-	head -n 2 "$file" | grep -q 'SPDX-License-Identifier: ' || complain "$file: no licence line"
-done
-for file in $(git ls-files '*.c' '*.h'); do
-	lines=$(wc -l <"$file")
-	[ "$lines" -le 500 ] || complain "$file: $lines lines, at most 500"
-done
+# shellcheck disable=SC2086
+awk 'FNR > 2 { nextfile }
+	{ seen[FILENAME] = 1 }
+	/SPDX-License-Identifier: / { has[FILENAME] = 1 }
+	END { for (file in seen) if (!(file in has)) { print file ": no licence line"; bad = 1 } exit bad }' \
+	$sources || bad=1
+wc -l $(git ls-files '*.c' '*.h') |
+	awk '$2 != "total" && $1 > 500 { print $2 ": " $1 " lines, at most 500"; bad = 1 } END { exit bad }' ||
+	bad=1
 # Every atomic states its order.
 grep -nE 'atomic_(load|store|exchange|fetch_[a-z]+|compare_exchange_(weak|strong)) *\(' \
 	$(git ls-files '*.c' '*.h') && complain "atomics without an explicit order"
