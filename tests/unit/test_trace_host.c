@@ -203,7 +203,7 @@ END_TEST
 
 START_TEST(process_without_probes_is_refused)
 {
-	const struct sfctl_provider nobodys = {"nobodys", "test_tools_trace", "nobody"};
+	const struct sfctl_provider nobodys = {"nobodys", "test_trace_host", "nobody"};
 	const struct sfctl_provider others = {"nobodys", "no such name", "nobody"};
 	struct sfctl_targets targets;
 	struct sf_why why;
