@@ -130,6 +130,10 @@ else
 	check "gcc build, warnings are errors" build "$work/gcc" gcc -Dtests=disabled
 	check "gcc build with tests and coverage" build "$tested" gcc -Db_coverage=true -Dbench=false
 	check "coverage of every user" bash tests/coverage.sh --prepare "$work/coverage"
+	# beside the suites, which often wait
+	check_begin "model, every interleaving" bash tests/model/run.sh
+	check_begin "clang build with ASan and UBSan, warnings are errors" build "$work/asan" clang \
+		--buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true
 	suites "$work/coverage" "gcc"
 	check "line coverage, at least 90 %" bash tests/coverage.sh "$work/coverage"
 	sed -n '/^line coverage/s/^/     /p' "$work/log"
@@ -140,18 +144,17 @@ if ! $quick; then
 	say "as a newcomer"
 	check "install, link, symbols, headers" bash tests/install.sh "$work/gcc"
 	check "quickstart" bash tests/quickstart.sh
+	say "beside them"
+	checks_end
 	say "sanitizers and fuzzers"
-	check "clang build with ASan and UBSan, warnings are errors" build "$work/asan" clang \
-		--buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true
-	suites "$work/asan" "ASan and UBSan" --timeout-multiplier 4 --no-suite long
-	check "model, every interleaving" bash tests/model/run.sh
-	check "fuzzers, 20 seconds each" bash tests/fuzz/run.sh "$work/asan"
-	check "TSan build" build "$work/tsan" clang --buildtype=debugoptimized \
+	check_begin "TSan build" build "$work/tsan" clang --buildtype=debugoptimized \
 		-Db_sanitize=thread -Db_lundef=false -Dbench=false
+	suites "$work/asan" "ASan and UBSan" --timeout-multiplier 4 --no-suite long
+	checks_end
+	check_begin "fuzzers, 20 seconds each" bash tests/fuzz/run.sh "$work/asan"
 	# what has but one thread cannot race, and the tools start what the other suites do
 	suites "$work/tsan" "TSan" --timeout-multiplier 6 --no-suite one-thread --no-suite tool \
 		--no-suite long
-	say "style"
 	checks_end
 fi
 
