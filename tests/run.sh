@@ -53,7 +53,8 @@ check_begin() { # name command...
 	shift
 	{
 		begin=$SECONDS status=0
-		nice -n 19 "$@" >"$log" 2>&1 || status=$?
+		renice -n 19 -p "$BASHPID" >/dev/null # a check may be a function: nice knows none
+		"$@" >"$log" 2>&1 || status=$?
 		echo $((SECONDS - begin)) $status >"$log.end"
 	} &
 }
