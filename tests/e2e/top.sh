@@ -7,9 +7,25 @@
 export LC_ALL=C.UTF-8 TMUX_TMPDIR=$work
 unset NO_COLOR TMUX
 takers=()
-tmux() { timeout 10 tmux -L top -f /dev/null "$@"; }
-trap 'tmux kill-server 2>/dev/null; kill ${takers[@]+"${takers[@]}"} 2>/dev/null; pkill -P "${takers[*]// /,}" 2>/dev/null
+tmux() { command tmux -L top -f /dev/null "$@"; }
+mkfifo "$work/never" && exec 5<>"$work/never"
+nap() { read -rt "$1" -u 5; } # without a process
+trap 'tmux kill-server 2>/dev/null
+	[ ${#takers[@]} -eq 0 ] || { kill "${takers[@]}"; wait "${takers[@]}"; } 2>/dev/null
 	[ -z "$sfd" ] || { kill -CONT $sfd; kill $sfd && wait $sfd; } 2>/dev/null; rm -rf "$work"' EXIT
+
+# keep_running FD command...: again and again, with its input from there; a signal ends both
+keep_running() {
+	local from=$1 child
+	shift
+	trap 'kill $child; exit' TERM
+	while :; do
+		"$@" <&"$from" >/dev/null 2>&1 &
+		child=$!
+		wait $child
+		nap 0.1
+	done
+}
 
 screen() { tmux capture-pane -p >"$work/out"; }
 
@@ -19,7 +35,7 @@ sees() {
 	for _ in $(seq 200); do
 		screen
 		grep -qE -- "$2" "$work/out" && return
-		sleep 0.05
+		nap 0.05
 	done
 	: >"$work/err"
 	fail "$1: no \"$2\" on the screen:"
@@ -32,7 +48,7 @@ lacks() {
 	for _ in $(seq 200); do
 		screen
 		grep -qE -- "$2" "$work/out" || return
-		sleep 0.05
+		nap 0.05
 	done
 	: >"$work/err"
 	fail "$1: \"$2\" is on the screen"
@@ -46,7 +62,7 @@ ended() {
 	checks=$((checks + 1))
 	for _ in $(seq 200); do
 		kill -0 "$top" 2>/dev/null || return
-		sleep 0.05
+		nap 0.05
 	done
 	fail "$1: process $top is still there"
 }
@@ -63,7 +79,7 @@ stty_now() {
 	line "stty -g >'$work/stty'"
 	for _ in $(seq 100); do
 		[ -s "$work/stty" ] && break
-		sleep 0.05
+		nap 0.05
 	done
 	cat "$work/stty"
 }
@@ -83,15 +99,15 @@ evil=$work/$'e\e[7mvil'
 ln -s "$SFCTL_BIN" "$evil"
 mkfifo "$work/default" "$work/orders"
 exec 3<>"$work/default" 4<>"$work/orders"
-while :; do "$evil" stamp; sleep 0.1; done <&3 >/dev/null 2>&1 &
+keep_running 3 "$evil" stamp &
 takers+=($!)
-while :; do "$SFCTL_BIN" --stream orders stamp; sleep 0.1; done <&4 >/dev/null 2>&1 &
+keep_running 4 "$SFCTL_BIN" --stream orders stamp &
 takers+=($!)
-while echo '{}' >&3 && echo '{}' >&4; do sleep 0.02; done &
+while echo '{}' >&3 && echo '{}' >&4; do nap 0.05; done &
 takers+=($!)
 for _ in $(seq 200); do
 	[ "$("$SFCTL_BIN" stats --json | jq '[.streams[].attached_clients | length] | add')" -eq 2 ] && break
-	sleep 0.05
+	nap 0.05
 done
 # what a row of each looks like, of one that has taken IDs
 rate=' [0-9.]+[kM]? +[0-9.]+% '
