@@ -4,6 +4,10 @@
 # comes back, is upgraded and stopped, and a terminal that is left as it was. And -b, without one.
 # Environment: SFD_BIN, SFCTL_BIN.
 . "$(dirname "$0")/../support/command_line.sh"
+command -v tmux >/dev/null || {
+	echo "SKIP top: there is no tmux: apt-get install tmux"
+	exit 0
+}
 export LC_ALL=C.UTF-8 TMUX_TMPDIR=$work
 unset NO_COLOR TMUX
 takers=()
